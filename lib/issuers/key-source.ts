@@ -2,7 +2,9 @@ import type { FastifyBaseLogger } from 'fastify'
 import { withTimeout } from '../common/timeout.js'
 import { refusal } from '../errors/errors.js'
 import { channels } from '../events.js'
-import { fetchKeySet, FetchError, reasonOf } from './fetch.js'
+import { Backoff, since } from '../http/backoff.js'
+import { FetchError, reasonOf } from '../http/fetch.js'
+import { fetchKeySet } from './fetch.js'
 import { readJwks, type IssuerKeys } from './keys.js'
 import { limits } from './limits.js'
 import type { VerifySignature } from '../tokens/engine.js'
@@ -14,9 +16,6 @@ interface KeySet extends IssuerKeys {
   /** Milliseconds. */
   age(): number
 }
-
-/** Milliseconds since a time. A clock that is set back makes keys older, never younger. */
-const since = (time: number): number => Math.abs(Date.now() - time)
 
 /**
  * Fetches and holds the keys of one issuer. A set is fresh for 10 minutes; in the last two, requests renew it in the
@@ -30,9 +29,8 @@ export class KeySource {
   #isOpen = true
   #waiting = 0
   readonly #counts = { fetches: 0, failures: 0 }
-  #failuresInARow = 0
+  readonly #backoff = new Backoff()
   #begunAt = -Infinity
-  #failedAt = -Infinity
 
   constructor(
     private readonly issuer: ResolvedIssuer,
@@ -46,7 +44,7 @@ export class KeySource {
     if (set === null) return null
     const age = set.age()
     if (age >= limits.renew) void this.begin()
-    return age < limits.fresh || since(this.#failedAt) < limits.failing ? set.verify : null
+    return age < limits.fresh || since(this.#backoff.failedAt) < limits.failing ? set.verify : null
   }
 
   #usable(): KeySet | null {
@@ -89,16 +87,10 @@ export class KeySource {
     return { keys: set?.keys.size ?? 0, ...this.#counts, age: set && Math.floor(set.age() / 1000) }
   }
 
-  /** Milliseconds until the next fetch is allowed: up to 1, 2, 4 … 30 seconds after failures, 0 after a success. */
-  #pause(): number {
-    const pause = Math.min(limits.firstPause * 2 ** (this.#failuresInARow - 1), limits.longestPause)
-    return Math.max(pause - since(this.#failedAt), 0)
-  }
-
   /** Begins to fetch. @returns the running fetch, or a new one; null during the pause after a failure */
   begin(): Promise<void> | null {
     if (this.#running !== null) return this.#running
-    if (!this.#isOpen || this.#pause() > 0) return null
+    if (!this.#isOpen || this.#backoff.pause > 0) return null
     this.#counts.fetches += 1
     this.#begunAt = Date.now()
     this.#running = this.#fetch().finally(() => (this.#running = null))
@@ -149,10 +141,10 @@ export class KeySource {
       const about = { issuer, keys: keys.compromised }
       this.log.warn(about, 'An issuer publishes private keys; these are not used')
     }
-    if (this.#failuresInARow > 0) this.log.info({ issuer }, 'The keys of an issuer are back')
+    if (this.#backoff.hasFailed) this.log.info({ issuer }, 'The keys of an issuer are back')
     const time = Date.now()
     this.#use(keys, () => since(time))
-    this.#failuresInARow = 0
+    this.#backoff.succeed()
   }
 
   #use(keys: IssuerKeys, age: () => number): void {
@@ -161,15 +153,15 @@ export class KeySource {
 
   #fail(reason: string): void {
     this.#counts.failures += 1
-    this.#failuresInARow += 1
-    this.#failedAt = Date.now()
+    this.#backoff.fail()
     const { keys, age } = this.stats()
     const about = { issuer: this.issuer.name, reason, keys, age }
     if (this.#isOpen) this.log.warn(about, 'The keys of an issuer could not be fetched')
   }
 
   #throwUnavailable(): never {
-    const left = this.#running === null ? this.#pause() : limits.fetchTime - since(this.#begunAt)
+    const left =
+      this.#running === null ? this.#backoff.pause : limits.fetchTime - since(this.#begunAt)
     throw refusal('auth.overloaded', {
       code: 'ERR_AUTH_ISSUER_UNAVAILABLE',
       retryAfter: Math.max(1, Math.ceil(left / 1000)),

@@ -1,7 +1,7 @@
 import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto'
 import { createEngine, type VerifySignature } from '../tokens/engine.js'
 import { issuerMethods } from './options.js'
-import { FetchError } from './fetch.js'
+import { FetchError } from '../http/fetch.js'
 import { limits } from './limits.js'
 import type { SigningMethod } from '../../types/jwt.js'
 

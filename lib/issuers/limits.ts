@@ -5,8 +5,6 @@
 export const limits = {
   /** Milliseconds for a whole fetch: discovery, its fall-back and the key set, with their bodies. */
   fetchTime: 5_000,
-  /** Bytes of a body. */
-  bodyBytes: 256 * 1024,
   /** Keys in a set. */
   keys: 100,
   /** Milliseconds from which a set is renewed in the background. */
@@ -22,10 +20,6 @@ export const limits = {
   failing: 35_000,
   /** Milliseconds from one attempt to the next that an unknown `kid` may cause. */
   unknownKid: 30_000,
-  /** Milliseconds from the first failure to the next attempt, doubled by each failure. */
-  firstPause: 1_000,
-  /** The longest such pause, in milliseconds. */
-  longestPause: 30_000,
   /** Requests that may wait for one fetch. */
   waiting: 1_000,
 } as const

@@ -1,6 +1,7 @@
 import * as Type from '@sinclair/typebox/type'
 import { signingMethods } from '../common/algorithms.js'
 import { wrongOption } from '../errors/errors.js'
+import { secureAddress } from '../http/address.js'
 import { check, anyFunction, byName, oneOf, optional, strict, text } from '../options/check.js'
 import { audience, tokenRules } from '../options/jwt-schemas.js'
 import { defaults } from '../options/defaults.js'
@@ -90,7 +91,7 @@ function resolveIssuer(name: string, given: IssuerOptions) {
 
 /** @param isIssuer - the identifier of an issuer has no query (RFC 8414 §2) */
 function checkAddress(option: string, text: string, isIssuer: boolean): void {
-  const url = keyAddress(text)
+  const url = secureAddress(text)
   if (url !== null && !(isIssuer && text.includes('?'))) return
   // Credentials may stand before an @.
   const found = text.includes('@') ? 'an address with an @' : JSON.stringify(text)
@@ -103,21 +104,4 @@ function checkAddress(option: string, text: string, isIssuer: boolean): void {
 
 function wrong(option: string, problem: string): never {
   wrongOption(`option "${option}": ${problem}`)
-}
-
-/** IPv4 and IPv6 loopback (RFC 1122 §3.2.1.3, RFC 4291 §2.5.3), and its reserved name (RFC 6761 §6.3). */
-const loopback = /^(?:127(?:\.\d{1,3}){3}|\[::1\]|localhost)$/
-
-/**
- * Parses an address that keys may be fetched from: https, or http to a loopback address, without credentials. An
- * attacker on the way who could change the keys could sign tokens.
- *
- * @returns null for any other string
- */
-export function keyAddress(text: string): URL | null {
-  if (/[\s\\]/.test(text) || !URL.canParse(text)) return null
-  const url = new URL(text)
-  const { protocol, hostname, username, password, hash } = url
-  const isSafe = protocol === 'https:' || (protocol === 'http:' && loopback.test(hostname))
-  return isSafe && username === '' && password === '' && hash === '' ? url : null
 }

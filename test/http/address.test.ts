@@ -1,5 +1,5 @@
 import t from 'tap'
-import { keyAddress } from '../../lib/issuers/options.js'
+import { secureAddress } from '../../lib/http/address.js'
 
 t.test('a key address may be https, or http on loopback', async (t) => {
   for (const text of [
@@ -10,7 +10,7 @@ t.test('a key address may be https, or http on loopback', async (t) => {
     'http://[::1]:9/',
     'http://localhost:3000/realms/corp',
   ]) {
-    t.equal(keyAddress(text)?.href, new URL(text).href, text)
+    t.equal(secureAddress(text)?.href, new URL(text).href, text)
   }
 })
 
@@ -34,6 +34,6 @@ t.test('every other key address is rejected', async (t) => {
     'id.example.com',
     '',
   ]) {
-    t.equal(keyAddress(text), null, JSON.stringify(text))
+    t.equal(secureAddress(text), null, JSON.stringify(text))
   }
 })

@@ -1,0 +1,26 @@
+/** IPv4 and IPv6 loopback (RFC 1122 §3.2.1.3, RFC 4291 §2.5.3), and its reserved name (RFC 6761 §6.3). */
+const loopback = /^(?:127(?:\.\d{1,3}){3}|\[::1\]|localhost)$/
+
+/**
+ * Parses an address of a server that is trusted with keys, tokens or logins: https, or http to a loopback address, without
+ * credentials and fragment. An attacker on the way who could change the keys could sign tokens.
+ *
+ * @returns null for any other string
+ */
+export function secureAddress(text: string): URL | null {
+  if (/[\s\\]/.test(text) || !URL.canParse(text)) return null
+  const url = new URL(text)
+  const { protocol, hostname, username, password, hash } = url
+  const isSafe = protocol === 'https:' || (protocol === 'http:' && loopback.test(hostname))
+  return isSafe && username === '' && password === '' && hash === '' ? url : null
+}
+
+/**
+ * An address in the metadata of an issuer.
+ *
+ * @returns null for one that is not secure, or of an https issuer one of whoever listens on this machine
+ */
+export function metadataAddress(issuer: string, text: unknown): URL | null {
+  const url = typeof text === 'string' ? secureAddress(text) : null
+  return url?.protocol === 'http:' && issuer.startsWith('https:') ? null : url
+}

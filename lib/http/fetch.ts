@@ -1,0 +1,99 @@
+import { secureAddress } from './address.js'
+
+/** Why a fetch failed. Its message quotes nothing that the server has sent but the status. */
+export class FetchError extends Error {
+  /** @param status - of the response, where that was not 200 */
+  constructor(
+    reason: string,
+    readonly status?: number,
+  ) {
+    super(reason)
+  }
+}
+
+export type Send = (url: URL, init: RequestInit) => Promise<Response>
+
+/** Bytes of a body. */
+export const bodyBytes = 256 * 1024
+
+/** Redirects are not followed, since they could lead into our network. */
+const send: Send = (url, init) => fetch(url, { ...init, redirect: 'error' })
+
+/**
+ * Sends a request that asks for no compression.
+ *
+ * @param by - Default: `fetch()`
+ */
+export function request(url: URL, init: RequestInit, by = send): Promise<Response> {
+  const headers = new Headers(init.headers)
+  headers.set('accept-encoding', 'identity')
+  return by(url, { ...init, headers })
+}
+
+/**
+ * Gets a JSON document.
+ *
+ * @param signal - aborts the request, also while the body arrives
+ * @throws FetchError, or an error of `fetch()`
+ */
+export async function fetchJson(url: URL, signal: AbortSignal, by = send): Promise<unknown> {
+  const response = await request(url, { signal, headers: { accept: 'application/json' } }, by)
+  const { status } = response
+  if (status !== 200) throw new FetchError(`the status is ${status}, expected 200`, status)
+  const body = await readBody(response)
+  try {
+    return JSON.parse(body.toString()) as unknown
+  } catch {
+    throw new FetchError('the body is not JSON')
+  }
+}
+
+/**
+ * The body of a response. Limits the decompressed bytes, since a server may compress a body against our request.
+ *
+ * @throws FetchError, or an error of `fetch()`
+ */
+export async function readBody({ body }: Response): Promise<Buffer> {
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of body ?? []) {
+    length += chunk.length
+    if (length > bodyBytes) throw new FetchError(`the body has more than ${bodyBytes} bytes`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+/** The reason for the log. Other messages may quote what the server has sent, so only their code is used. */
+export function reasonOf(error: unknown): string {
+  if (error instanceof FetchError) return error.message
+  const { cause } = error as { cause?: { code?: unknown } }
+  return typeof cause?.code === 'string'
+    ? `the connection failed (${cause.code})`
+    : 'the connection failed, or the address redirects'
+}
+
+/** Gets the metadata of an issuer. @throws FetchError, or an error of `fetch()` */
+export async function fetchMetadata(
+  issuer: string,
+  signal: AbortSignal,
+  by = send,
+): Promise<Readonly<Record<string, unknown>>> {
+  const { origin, pathname } = secureAddress(issuer) as URL
+  const path = pathname.replace(/\/$/, '')
+  // OpenID Connect Discovery §4 appends the well-known part to the path, RFC 8414 §3.1 puts it before the path.
+  const openid = new URL(`${origin}${path}/.well-known/openid-configuration`)
+  const oauth = new URL(`${origin}/.well-known/oauth-authorization-server${path}`)
+  const metadata = await fetchJson(openid, signal, by).catch((error: unknown) => {
+    if (error instanceof FetchError && error.status === 404) return fetchJson(oauth, signal, by)
+    throw error
+  })
+  if (typeof metadata !== 'object' || metadata === null) {
+    throw new FetchError('the metadata is not an object')
+  }
+  // Otherwise one issuer could name keys for another (OpenID Connect Discovery §4.3, RFC 8414 §3.3).
+  if ((metadata as { issuer?: unknown }).issuer !== issuer) {
+    throw new FetchError('the metadata belongs to another issuer')
+  }
+  return metadata as Record<string, unknown>
+}

@@ -1,0 +1,190 @@
+import type { FastifyRequest } from 'fastify'
+import type { AuthnEvent } from './events.js'
+
+/** Sign-in with an OpenID provider (OpenID Connect Core 1.0, authorization code flow with PKCE): an entry of the option `loginWith`. */
+export interface LoginProviderOptions {
+  /**
+   * The identifier of the provider: https, or http to a loopback address, without query, fragment and credentials. It is
+   * compared character by character with the metadata, the ID token and the `iss` of the callback (RFC 9207).
+   */
+  issuer: string
+  /** The name of the app at the provider. */
+  clientId: string
+  /** Leave it out for a public client. One that is present and undefined makes startup fail. */
+  clientSecret?: string
+  /**
+   * How the app proves who it is at the token endpoint: in the header or in the body. Default `'basic'`, or `'post'` where
+   * the metadata do not list `client_secret_basic`.
+   */
+  clientAuth?: 'basic' | 'post' | undefined
+  /** RFC 6749 §3.3, with `openid`. Default `openid profile email`. */
+  scope?: string | undefined
+  /**
+   * Returns the name of the user, which `userService.findByUsername` is asked for then, at every later request too. It may
+   * create the account.
+   *
+   * Join accounts by `iss` and `sub` together, never by the e-mail alone (OpenID Connect Core §5.7).
+   *
+   * @param claims - of the ID token, frozen at any depth; with `userinfo` also those of the UserInfo endpoint
+   * @param tokens - for other APIs of the provider; the plugin neither keeps nor sends them
+   * @returns a string or a finite number; null or undefined for a user who may not log in (403)
+   * @throws AuthenticationError to reject the login; any other error gives a 500
+   */
+  username: (
+    claims: IdTokenClaims,
+    request: FastifyRequest,
+    tokens: ProviderTokens,
+  ) => string | number | null | undefined | Promise<string | number | null | undefined>
+  /** `true` asks the UserInfo endpoint too (OpenID Connect Core §5.3); claims of the ID token win. Default `false`. */
+  userinfo?: boolean | undefined
+  /**
+   * The address of the callback, for proxies that change host or path: https, or http to a loopback address, without a
+   * fragment. Default: from `request.protocol`, `request.host` and the path of the route.
+   */
+  redirectUri?: string | undefined
+  /** Where a login ends: a path, or an address whose origin is in `cookies.trustedOrigins`. Default `/`. */
+  returnTo?: string | undefined
+  /**
+   * Where rejections go, with `error` (the code) and `provider` in the query: a path, or an address whose origin is in
+   * `cookies.trustedOrigins`. Default: none, the rejection is sent as it is.
+   */
+  failureTo?: string | undefined
+  /**
+   * More parameters of the authorization request, such as `prompt`, `login_hint`, `hd` or `max_age`: strings by name, or a
+   * function that returns them. Those that the plugin sets itself are not allowed.
+   */
+  authorizationParams?:
+    | Readonly<Record<string, string>>
+    | ((request: FastifyRequest) => Readonly<Record<string, string>>)
+    | undefined
+  /** Seconds by which clocks may differ, 0 to 300. Default 30. */
+  clockTolerance?: number | undefined
+}
+
+/** Claims of an ID token (OpenID Connect Core §2), and of UserInfo (§5.1). Frozen at any depth. */
+export interface IdTokenClaims {
+  /** The issuer. */
+  readonly iss: string
+  /** The user, unique within the issuer and never reused: 1 to 255 characters. */
+  readonly sub: string
+  /** The `clientId`, or several audiences. */
+  readonly aud: string | readonly string[]
+  /** When the token expires, in seconds since 1970. */
+  readonly exp: number
+  /** When it was issued, in seconds since 1970. */
+  readonly iat: number
+  /** When the user has authenticated at the provider, in seconds since 1970. */
+  readonly auth_time?: number
+  /** The full name, with the scope `profile`. */
+  readonly name?: string
+  /** A short name, which is neither unique nor lasting. */
+  readonly preferred_username?: string
+  /** With the scope `email`. It is no proof of who the user is, even where {@link email_verified} is true. */
+  readonly email?: string
+  /** Whether the provider has verified the e-mail. */
+  readonly email_verified?: boolean
+  /** Other claims. */
+  readonly [claim: string]: unknown
+}
+
+/** What the token endpoint of the provider has returned. */
+export interface ProviderTokens {
+  /** For the APIs of the provider. */
+  readonly accessToken: string
+  /** The ID token. */
+  readonly idToken: string
+  /** With a scope such as `offline_access`. */
+  readonly refreshToken?: string
+  /** The scopes that were granted, where they are not those that were asked for. */
+  readonly scope?: string
+  /** Seconds until the access token expires. */
+  readonly expiresIn?: number
+}
+
+/** A provider in `app.authn.loginWith`. */
+export interface LoginProvider {
+  /**
+   * The address at which the user logs out at the provider too (OpenID Connect RP-Initiated Logout 1.0 §2). The page calls
+   * `POST /logout` first, and goes there then; most providers ask the user once.
+   *
+   * @param options - `returnTo`: an absolute address that is registered at the provider
+   * @returns null where the provider has none
+   * @throws (rejects) ERR_AUTH_PROVIDER_UNAVAILABLE
+   */
+  logoutUrl(options?: { returnTo?: string | undefined }): Promise<string | null>
+}
+
+/** Published when the metadata of a provider have been fetched. It has no request. */
+export interface ProviderEvent {
+  /** The name of the provider in the option `loginWith`. */
+  readonly provider: string
+  /** `renewed`: there are new metadata. `failed`: the old ones stay in use. */
+  readonly outcome: 'renewed' | 'failed'
+  /** Why it failed; null if it did not. It quotes nothing from the provider's body. */
+  readonly reason: string | null
+  /** How long it took, in milliseconds. */
+  readonly duration: number
+}
+
+declare module './options.js' {
+  interface AuthnOptions<Stored extends object> {
+    /**
+     * OpenID providers with which users log in, such as Google, Entra ID or Keycloak, by their names in the paths of their
+     * routes: `GET /login/<name>` and `GET /login/<name>/callback`. Needs `sessions`, `cookies`, `userService` and the
+     * package `openid-client`. Default: none.
+     */
+    loginWith?: Readonly<Record<string, LoginProviderOptions>> | undefined
+  }
+}
+
+declare module './authn.js' {
+  interface AuthnFeatures {
+    /** The option `loginWith` is set. */
+    loginWith: true
+  }
+  interface Authn {
+    /**
+     * The providers, by their names in the option.
+     *
+     * @throws ERR_AUTH_OPTION when it is read without the option `loginWith`; {@link Authn.features} says whether it is set
+     */
+    readonly loginWith: Readonly<Record<string, LoginProvider>>
+  }
+}
+
+declare module './errors.js' {
+  interface RefusalCodes {
+    /** The callback belongs to no login that this browser has begun, or that login has expired. */
+    ERR_AUTH_LOGIN_STATE: 401
+    /** The provider has rejected the login, or the user has cancelled it. */
+    ERR_AUTH_LOGIN_DENIED: 401
+    /** What the provider has sent is not acceptable. */
+    ERR_AUTH_LOGIN_INVALID: 401
+    /** The provider does not respond as it should. */
+    ERR_AUTH_PROVIDER_UNAVAILABLE: 503
+  }
+  interface FaultCodes {
+    /** `authorizationParams` has failed, or has returned parameters that are not allowed. */
+    ERR_AUTH_AUTHORIZATION_PARAMS: 500
+  }
+}
+
+declare module './messages.js' {
+  interface Catalogue {
+    /** Your login has expired. Please try again. */
+    readonly 'auth.login-expired': string
+    /** The login was not successful. */
+    readonly 'auth.login-failed': string
+  }
+}
+
+declare module './events.js' {
+  interface AuthnEvent {
+    /** The name of the provider in the option `loginWith`, for a login there. */
+    readonly provider?: string
+  }
+  interface AuthnEvents {
+    /** The metadata of a provider were fetched, or could not be. */
+    readonly provider: ProviderEvent
+  }
+}

@@ -23,7 +23,7 @@ import type { AuthnOptions } from '../types/options.js'
 export interface FeatureModule {
   /** Of its option, which is checked before the rest is called. */
   readonly schema?: TSchema
-  /** Adds the defaults to its option, and checks what the schema cannot say. @throws ERR_AUTH_OPTION */
+  /** Adds the defaults to its option, and checks what the schema cannot say. @throws ERR_AUTH_OPTION, or rejects with it */
   resolve?(given: never): unknown
   /** @throws ERR_AUTH_OPTION */
   create(context: FeatureContext<never>): Feature

@@ -4,6 +4,7 @@ import { rejections as ofCookies } from './cookies/rejections.js'
 import { addRejections, type RejectionTable } from './errors/refusals.js'
 import { rejections as ofIssuers } from './issuers/rejections.js'
 import { check } from './options/check.js'
+import { rejections as ofLoginWith } from './login-with/rejections.js'
 import { rejections as ofSessions } from './sessions/rejections.js'
 import type { Feature, FeatureContext, FeatureModule } from './feature.js'
 import type { AuthnEvents } from '../types/events.js'
@@ -11,6 +12,7 @@ import type { AuthnEvents } from '../types/events.js'
 export type * from '../types/api-keys.js'
 export type * from '../types/cookies.js'
 export type * from '../types/issuers.js'
+export type * from '../types/login-with.js'
 export type * from '../types/session-api.js'
 export type * from '../types/sessions.js'
 
@@ -58,6 +60,12 @@ export const features: Record<string, FeatureRow> = {
     events: ['reuse', 'logout'],
     hasApi: true,
   },
+  loginWith: {
+    load: () => import('./login-with/feature.js'),
+    rejections: ofLoginWith,
+    events: ['provider'],
+    hasApi: true,
+  },
   apiKeys: {
     load: () => import('./api-keys/feature.js'),
     rejections: ofApiKeys,
@@ -83,7 +91,7 @@ export async function loadFeatures(
     if (!(isOn?.(all) ?? given !== undefined)) continue
     const { schema, resolve, create } = await load()
     if (schema !== undefined) check(schema, given, option)
-    made.push(create({ ...all, resolved: resolve?.(given as never) as never }))
+    made.push(create({ ...all, resolved: (await resolve?.(given as never)) as never }))
   }
   return made
 }

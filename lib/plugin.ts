@@ -177,10 +177,13 @@ async function initialize(record: AppRecord, registration: Registration): Promis
   for (const authenticator of new Set([...authenticators.values(), ...defaultAuthenticators])) {
     await registration.initialize(authenticator)
   }
-  addLogin(
-    registration,
-    record.routes.map(({ options }) => options),
-  )
+  const { login } = registration.options
+  if (login !== false && login.passwords !== false) {
+    addLogin(
+      registration,
+      record.routes.map(({ options }) => options),
+    )
+  }
   for (const route of features.flatMap((feature) => feature.routes?.(registration) ?? [])) {
     declarePluginRoute(registration, route)
   }

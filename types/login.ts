@@ -26,6 +26,8 @@ export type LoginClaims = Readonly<Partial<JwtClaims>> | null | undefined
 export interface LoginOptions<Stored extends object = StoredUser> {
   /** Path below the prefix of the scope. Default `/login`. */
   path?: string | undefined
+  /** `false` leaves out the login route, but not those of refresh and logout. Default `true`. */
+  passwords?: boolean | undefined
   /** With `sessions`, the path at which tokens are refreshed. Default: `path` and `/refresh`, as in `/login/refresh`. */
   refreshPath?: string | undefined
   /** With `sessions`, the path that logs out. Default: `/logout` beside `path`. */

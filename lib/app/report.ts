@@ -47,7 +47,7 @@ function rowsOf(route: DeclaredRoute): AuthnRoute[] {
     ...sourceOf(route),
     registration: registrationOf(server)?.app.prefix || '/',
     isAutomaticHead: isAutomaticHead(options),
-    isLogin: pluginRouteOf(options)?.kind === 'login',
+    isLogin: /^login\b/.test(pluginRouteOf(options)?.kind ?? ''),
   }))
 }
 

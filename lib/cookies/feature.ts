@@ -5,7 +5,7 @@ import { isProduction } from '../common/production.js'
 import { refusal, wrongOption } from '../errors/errors.js'
 import { credentialsOf, MALFORMED } from '../http/authorization.js'
 import { cookieOf, type NewCookie } from '../http/cookie.js'
-import { schemeOf } from '../http/origin.js'
+import { cookieStart, isLocal } from '../http/cookie-names.js'
 import * as Type from '@sinclair/typebox/type'
 import { wantedLogin } from '../login/route.js'
 import { crossSiteReason, isCrossSiteFetch, safeMethods, trustedOf } from './csrf.js'
@@ -13,13 +13,6 @@ import { lifeOf, setCookies } from './reply.js'
 import type { Feature, FeatureContext, Registration } from '../feature.js'
 import type { ResolvedCookies } from './options.js'
 import type { AuthenticationErrorLike } from '../../types/errors.js'
-
-/** The hosts of local development, where not every browser accepts `Secure` cookies without TLS. */
-const localHost = /^(?:localhost|127\.0\.0\.1)(?::\d{1,5})?$/
-
-const loopback = /^(?:::1|(?:::ffff:)?127\.\d{1,3}\.\d{1,3}\.\d{1,3})$/
-
-const forwarded = /^(?:x-forwarded-.*|forwarded|via|x-real-ip|cf-connecting-ip|true-client-ip)$/
 
 const overHttp =
   'fastify-authn: a login arrived over http, but browsers accept its cookies only over https. If a proxy terminates TLS, set trustProxy of Fastify. Without TLS, cookies work only on localhost and 127.0.0.1, without a proxy or a container in between, and only if NODE_ENV is not production.'
@@ -52,7 +45,7 @@ export function create({ options, resolved }: FeatureContext<ResolvedCookies>): 
   const { name, sameSite, trustedOrigins } = resolved
   const trusted = trustedOf(trustedOrigins)
   const jarOf = (host: '__Host-' | '') => {
-    const start = name === '' ? host : `${host}${name}-`
+    const start = cookieStart(host, name)
     const isSecure = host !== ''
     const attribute = sameSite === 'lax' ? 'Lax' : 'Strict'
     return {
@@ -60,8 +53,6 @@ export function create({ options, resolved }: FeatureContext<ResolvedCookies>): 
       refresh: { name: `${start}refresh`, isSecure, sameSite: 'Strict' },
     } as const
   }
-  // Browsers accept a cookie with this prefix only over TLS, with `Secure` and for one host, so that neither a sibling
-  // subdomain nor an attacker on a connection without TLS can set it (RFC 6265bis §4.1.3.2).
   const strict = jarOf('__Host-')
   const local = isProduction() ? strict : jarOf('')
   const jar = (request: FastifyRequest) => {
@@ -171,20 +162,6 @@ export function create({ options, resolved }: FeatureContext<ResolvedCookies>): 
       cookieName: (request) => jar(request).access.name,
     } satisfies CookiesTesting,
   }
-}
-
-/**
- * Whether a request comes from a browser on this machine, without TLS. A proxy may send the host `localhost` with the
- * requests of others: nginx does so by default.
- */
-function isLocal({ headers, host, protocol, socket }: FastifyRequest): boolean {
-  return (
-    schemeOf(protocol) === 'http' &&
-    localHost.test(host) &&
-    (headers.origin ?? 'http://').startsWith('http://') &&
-    loopback.test(socket.remoteAddress ?? '') &&
-    !Object.keys(headers).some((name) => forwarded.test(name))
-  )
 }
 
 /** @throws AuthenticationError for a cookie that was sent twice */

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify'
 import type { TObject } from '@sinclair/typebox/type'
+import { withoutUndefined } from '../common/objects.js'
 import type { Authenticator } from '../../types/authenticator.js'
 
 /** A route that the plugin adds to an app. It is open: it reads the credentials that it needs itself. */
@@ -62,4 +63,15 @@ export function markPluginRoute<Options extends object>(
   options: Options,
 ): Options {
   return { ...options, [kPluginRoute]: route }
+}
+
+/** The options of the login route that the others get too. Not its hooks, which may expect a username. */
+export function sharedOptions(
+  { config, constraints, bodyLimit, logLevel, schema }: RouteShorthandOptions,
+  documented: object,
+): RouteShorthandOptions {
+  const { tags = ['authentication'], hide } = (schema ?? {}) as { tags?: string[]; hide?: boolean }
+  // Plain: Fastify's own types know these members only where @fastify/swagger is loaded.
+  const described: object = { ...documented, ...withoutUndefined({ tags, hide }) }
+  return { ...withoutUndefined({ config, constraints, bodyLimit, logLevel }), schema: described }
 }

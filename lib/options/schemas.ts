@@ -33,6 +33,7 @@ const ownPath = text('a path that begins with /', { pattern: '^/', quoted: true 
 
 const login = options({
   path: ownPath,
+  passwords: flag,
   refreshPath: ownPath,
   logoutPath: ownPath,
   usernameField: fieldName,

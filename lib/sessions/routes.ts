@@ -1,9 +1,9 @@
 import * as Type from '@sinclair/typebox/type'
-import type { FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify'
-import { withoutUndefined } from '../common/objects.js'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isAuthenticationError, refusal } from '../errors/errors.js'
 import { channels } from '../events.js'
 import { bodyCarrier, giveTokens, sendBody } from '../login/finish.js'
+import { sharedOptions } from '../http/plugin-route.js'
 import { moveRoutes } from '../login/route.js'
 import { checkBody } from '../login/schema.js'
 import { leavingOf } from './logout.js'
@@ -34,7 +34,7 @@ export function sessionRoutes(
   return [
     {
       kind: 'refresh',
-      options: optionsOf(login, {
+      options: sharedOptions(login.routeOptions, {
         summary: 'Refresh the tokens',
         description:
           'Exchanges a refresh token for new tokens. Each refresh token can be used once.',
@@ -45,7 +45,7 @@ export function sessionRoutes(
     },
     {
       kind: 'logout',
-      options: optionsOf(login, {
+      options: sharedOptions(login.routeOptions, {
         summary: 'Log out',
         description:
           'Revokes the session of a token, or with `everywhere` all sessions of its user.',
@@ -82,15 +82,6 @@ function sessionBody(properties: Type.TProperties, isOptional: boolean): RouteBo
       return body as SessionBody
     },
   }
-}
-
-/** The options of the login route that the others get too. Not its hooks, which may expect a username. */
-function optionsOf({ routeOptions }: ResolvedLogin, documented: object): RouteShorthandOptions {
-  const { config, constraints, bodyLimit, logLevel, schema } = routeOptions
-  const { tags = ['authentication'], hide } = (schema ?? {}) as { tags?: string[]; hide?: boolean }
-  // Plain: Fastify's own types know these members only where @fastify/swagger is loaded.
-  const own: object = { ...documented, ...withoutUndefined({ tags, hide }) }
-  return { ...withoutUndefined({ config, constraints, bodyLimit, logLevel }), schema: own }
 }
 
 /** @param token - the refresh token of the request; null where there is none */

@@ -1,0 +1,82 @@
+import { createHash, createHmac, randomBytes } from 'node:crypto'
+import { MALFORMED } from '../http/authorization.js'
+import { cookieOf } from '../http/cookie.js'
+
+/** Seconds from the start of a login to its callback. */
+export const attemptLife = 1800
+
+/** Cookies of attempts in a browser, from which on a start clears them: abandoned ones would fill the headers. */
+export const mostAttempts = 5
+
+/**
+ * A login that a browser has begun. All of it is in one cookie, and `state` is the digest of that: so nobody can change
+ * the cookie, exchange it or use it with another provider (RFC 6749 §10.12, RFC 9700 §4.4), and no process has to keep it.
+ */
+export interface Attempt {
+  readonly state: string
+  readonly nonce: string
+  /** RFC 7636 §4.1. */
+  readonly codeVerifier: string
+  /** A path from the query of the start; empty for the default. */
+  readonly returnTo: string
+  /** The parameter `max_age` of the authorization request, in seconds. */
+  readonly maxAge: number | null
+  /** Of the cookie. */
+  readonly value: string
+}
+
+/** Begins an attempt. */
+export function newAttempt(provider: string, returnTo: string, maxAge: number | null): Attempt {
+  const end = Math.floor(Date.now() / 1000) + attemptLife
+  const path = Buffer.from(returnTo).toString('base64url')
+  const bits = randomBytes(32).toString('base64url')
+  return attemptOf(provider, `${bits}.${end}.${maxAge ?? ''}.${path}`)
+}
+
+function attemptOf(provider: string, value: string): Attempt {
+  const [bits = '', , maxAge = '', path = ''] = value.split('.')
+  const derive = (label: string): string =>
+    createHmac('sha256', bits).update(label).digest('base64url')
+  return {
+    value,
+    // The name of a provider has no line feed.
+    state: createHash('sha256').update(`${provider}\n${value}`).digest('base64url'),
+    nonce: derive('nonce'),
+    codeVerifier: derive('code_verifier'),
+    returnTo: Buffer.from(path, 'base64url').toString(),
+    maxAge: maxAge === '' ? null : Number(maxAge),
+  }
+}
+
+/** The name of the cookie of an attempt. */
+export const cookieName = (start: string, state: string): string =>
+  `${start}login-${state.slice(0, 16)}`
+
+/** The names of the cookies of attempts in a request. */
+export function attemptCookies(header: string | undefined, start: string): string[] {
+  const names = (header ?? '').split(';').map((pair) => pair.split('=', 1).join().trim())
+  const isAttempt = (name: string): boolean =>
+    name.startsWith(`${start}login-`) && /^[\w-]{16}$/.test(name.slice(start.length + 6))
+  return [...new Set(names.filter(isAttempt))]
+}
+
+/**
+ * Finds the attempt of a callback in the cookie of its `state`.
+ *
+ * @param header - the value of the header `Cookie`
+ * @returns or why there is none
+ */
+export function findAttempt(
+  provider: string,
+  state: string,
+  header: string | undefined,
+  name: string,
+): Attempt | string {
+  const value = cookieOf(header, name)
+  if (value === null) return 'no cookie of this attempt: did it begin on another host?'
+  const attempt = value === MALFORMED ? null : attemptOf(provider, value)
+  if (attempt?.state !== state) return 'the cookie of this attempt is not the one that was set'
+  return Number(attempt.value.split('.')[1]) > Date.now() / 1000
+    ? attempt
+    : 'the attempt has expired'
+}

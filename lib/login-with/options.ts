@@ -1,0 +1,113 @@
+import * as Type from '@sinclair/typebox/type'
+import { wrongOption } from '../errors/errors.js'
+import { secureAddress } from '../http/address.js'
+import {
+  anyFunction,
+  byName,
+  check,
+  flag,
+  oneOf,
+  optional,
+  strict,
+  text,
+} from '../options/check.js'
+import { isPlain } from '../common/objects.js'
+import type { LoginProviderOptions } from '../../types/login-with.js'
+
+/** Parameters of the authorization request that the plugin sets, or that would change what is sent back. */
+const reserved = new Set([
+  ...['response_type', 'response_mode', 'client_id', 'redirect_uri', 'scope', 'state', 'nonce'],
+  ...['code_challenge', 'code_challenge_method', 'request', 'request_uri'],
+])
+
+const expectedParams = `an object of strings, or a function (request) that returns one, without ${[...reserved].join(', ')}`
+const notBlank = (description: string, secret = false) =>
+  text(description, { pattern: '\\S', secret })
+
+const provider = strict(
+  {
+    issuer: text('the address of the provider', { quoted: true }),
+    clientId: notBlank('a string that is not blank'),
+    clientSecret: optional(notBlank('a string that is not blank', true)),
+    clientAuth: optional(oneOf(['basic', 'post'], "'basic' or 'post'")),
+    scope: optional(
+      // RFC 6749 §3.3
+      text('scopes with spaces between them, openid among them', {
+        pattern: '^(?:[\\x21\\x23-\\x5b\\x5d-\\x7e]+ )*openid(?: [\\x21\\x23-\\x5b\\x5d-\\x7e]+)*$',
+        quoted: true,
+      }),
+    ),
+    username: anyFunction('a function (claims, request, tokens) that returns the name of the user'),
+    userinfo: optional(flag),
+    redirectUri: optional(text('the address of the callback', { quoted: true })),
+    returnTo: optional(text('a path', { quoted: true })),
+    failureTo: optional(text('a path', { quoted: true })),
+    authorizationParams: optional(
+      Type.Union([byName(Type.String()), anyFunction('a function')], {
+        description: expectedParams,
+      }),
+    ),
+    clockTolerance: optional(
+      Type.Number({ minimum: 0, maximum: 300, description: 'seconds, 0 to 300' }),
+    ),
+  },
+  'an object with issuer, clientId, username',
+)
+
+export const schema = byName(
+  Type.Object({}, { description: 'an object with issuer, clientId, username' }),
+  'an object of providers by name',
+)
+
+export interface ResolvedProvider extends LoginProviderOptions {
+  readonly name: string
+  readonly scope: string
+}
+
+/** Checks the option `loginWith`, and adds defaults. @throws ERR_AUTH_OPTION */
+export function resolveProviders(
+  given: Readonly<Record<string, LoginProviderOptions>>,
+): ResolvedProvider[] {
+  return Object.entries(given).map(([name, options]) => {
+    const place = `loginWith.${name}`
+    if (!/^[A-Za-z0-9][\w-]{0,63}$/.test(name)) {
+      wrongOption(
+        `option "loginWith": found a provider with the name ${JSON.stringify(name)}, expected 1 to 64 letters, digits, - and _, with a letter or a digit first: it is part of the paths.`,
+      )
+    }
+    if ('clientSecret' in options && options.clientSecret === undefined) {
+      wrongOption(
+        `option "${place}.clientSecret": found undefined, expected a string. Is its variable set? For a public client, leave the option out.`,
+      )
+    }
+    const checked = check<LoginProviderOptions>(provider, options, place)
+    checkAddress(`${place}.issuer`, checked.issuer, true)
+    if (checked.redirectUri !== undefined) {
+      checkAddress(`${place}.redirectUri`, checked.redirectUri, false)
+    }
+    const { authorizationParams: params } = checked
+    if (typeof params === 'object') checkParams(params, `option "${place}.authorizationParams"`)
+    const { scope = 'openid profile email' } = checked
+    return { ...checked, name, scope }
+  })
+}
+
+function checkAddress(option: string, address: string, isIssuer: boolean): void {
+  if (secureAddress(address) !== null && !(isIssuer && address.includes('?'))) return
+  // Credentials may stand before an @.
+  const found = address.includes('@') ? 'an address with an @' : JSON.stringify(address)
+  wrongOption(
+    `option "${option}": found ${found}, expected an address with https (http only to a loopback address), without credentials${isIssuer ? ', query' : ''} and fragment.`,
+  )
+}
+
+/** @throws ERR_AUTH_OPTION for what is no object of strings, or has a reserved parameter */
+export function checkParams(params: unknown, subject: string): Readonly<Record<string, string>> {
+  const isFine =
+    isPlain(params) &&
+    Object.entries(params).every(
+      ([name, value]) => typeof value === 'string' && !reserved.has(name),
+    )
+  if (isFine && /^\d*$/.test(String(params.max_age ?? ''))) return params as Record<string, string>
+  return wrongOption(`${subject}: expected ${expectedParams}; max_age is a number of seconds.`)
+}

@@ -1,0 +1,18 @@
+import { busy, row, type RejectionTable } from '../errors/refusals.js'
+
+export const rejections: RejectionTable = {
+  codes: {
+    ERR_AUTH_LOGIN_STATE: row(401, 'auth.login-expired', 'The login has expired'),
+    ERR_AUTH_LOGIN_DENIED: row(401, 'auth.login-failed', 'The provider has rejected the login'),
+    ERR_AUTH_LOGIN_INVALID: row(
+      401,
+      'auth.login-failed',
+      'The response of the provider is invalid',
+    ),
+    ERR_AUTH_PROVIDER_UNAVAILABLE: busy,
+  },
+  messages: {
+    'auth.login-expired': 'Your login has expired. Please try again.',
+    'auth.login-failed': 'The login was not successful.',
+  },
+}

@@ -1,0 +1,117 @@
+import { isAuthenticationError } from '../errors/errors.js'
+import { reportRefusal } from '../events.js'
+import { messageOf, sendRefusal, setChallenges } from '../guard/response.js'
+import { isProduction } from '../common/production.js'
+import { cookieStart, isLocal } from '../http/cookie-names.js'
+import { setCookie } from '../http/cookie.js'
+import { ABANDONED } from '../http/disconnect.js'
+import { sharedOptions, type PluginRoute, type Work } from '../http/plugin-route.js'
+import { moveRoutes } from '../login/route.js'
+import { urlOf } from '../login/plugin-routes.js'
+import { callback } from './callback.js'
+import { badRequest, withoutQuery, type Routes } from './query.js'
+import { targetOf, withQuery, type Target } from './return-to.js'
+import { start } from './start.js'
+import type { Exchange } from './exchange.js'
+import type { Provider } from './provider.js'
+import type { Registration } from '../feature.js'
+import type { ResolvedLogin } from '../options/resolve.js'
+import type { CookieOptions } from '../../types/cookies.js'
+
+/** The two routes of a provider. @throws ERR_AUTH_OPTION */
+export function providerRoutes(
+  registration: Registration,
+  login: ResolvedLogin,
+  { name: jar = '', sameSite, trustedOrigins = [] }: CookieOptions,
+  provider: Provider,
+  exchange: Exchange,
+): PluginRoute[] {
+  const { app } = registration
+  const { name, returnTo = '/', failureTo, redirectUri } = provider.options
+  const place = `loginWith.${name}`
+  const failure =
+    failureTo === undefined ? null : targetOf(`${place}.failureTo`, failureTo, trustedOrigins)
+  const path = `${login.path.replace(/\/+$/, '')}/${name}`
+  const routes: Routes = {
+    registration,
+    provider,
+    exchange,
+    returnTo: targetOf(`${place}.returnTo`, returnTo, trustedOrigins),
+    isStrict: sameSite === 'strict',
+    cookieStarts(request) {
+      const strict = cookieStart('__Host-', jar)
+      return !isProduction() && isLocal(request) ? [cookieStart('', jar), strict] : [strict]
+    },
+    addCookie(reply, cookie, value, maxAge) {
+      const isSecure = cookie.startsWith('__Host-')
+      // Strict would miss the callback, to which another site leads.
+      const line = setCookie({ name: cookie, value, maxAge, isSecure, sameSite: 'Lax' })
+      void reply.header('set-cookie', line)
+    },
+    redirectUri({ protocol, host }) {
+      if (redirectUri !== undefined) return redirectUri
+      const uri = `${protocol}://${host}${urlOf(app, `${path}/callback`)}`
+      return URL.canParse(uri) ? new URL(uri).href : badRequest('headers/host must be a host')
+    },
+  }
+  const common = {
+    method: 'GET',
+    option: place,
+    ifTaken: moveRoutes,
+  } as const
+  const optionsOf = (documented: object) => ({
+    ...sharedOptions(login.routeOptions, documented),
+    // A link checker would use up the code.
+    exposeHeadRoute: false,
+    logSerializers: { req: withoutQuery(app.log) },
+  })
+  const documented = {
+    summary: `Log in with ${name}`,
+    description: 'Leads the browser to the provider, which leads it back to the app.',
+    querystring: {
+      type: 'object',
+      properties: { returnTo: { type: 'string', description: 'The page that opens then.' } },
+    },
+  }
+  return [
+    {
+      ...common,
+      kind: `login with ${name}`,
+      path,
+      work: withRejections(routes, failure, start(routes)),
+      notes: { responses: { 303: 'To the provider.' } },
+      options: optionsOf(documented),
+    },
+    {
+      ...common,
+      kind: `login callback of ${name}`,
+      path: `${path}/callback`,
+      work: withRejections(routes, failure, callback(routes)),
+      options: optionsOf({}),
+    },
+  ]
+}
+
+function withRejections(
+  { registration, provider }: Routes,
+  failure: Target | null,
+  work: Work,
+): Work {
+  const { name } = provider.options
+  return async (request, reply, started) => {
+    // The address has the code (RFC 9700 §4.2.4).
+    void reply.header('cache-control', 'no-store').header('referrer-policy', 'no-referrer')
+    try {
+      return await work(request, reply, started)
+    } catch (error) {
+      if (error === ABANDONED || !isAuthenticationError(error)) throw error
+      reportRefusal(request, error, 'login', started, null, { provider: name })
+      if (failure !== null) {
+        return reply.redirect(withQuery(failure, { error: error.code, provider: name }), 303)
+      }
+      setChallenges(error, request, reply, registration, ['Bearer'], null, false)
+      sendRefusal(error, messageOf(error, request, registration), reply, registration)
+      return reply
+    }
+  }
+}

@@ -1,0 +1,115 @@
+import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
+import { flawOf, testingError } from './error.js'
+import { epochSeconds, forge, keyOf } from './forge.js'
+import { hasTestKit, testingOf } from './plugin.js'
+import type { LoginWithTesting } from '../login-with/feature.js'
+
+/** Names of ID tokens that must be rejected. Each has exactly one flaw. */
+export type BrokenIdToken = 'expired' | 'otherAudience' | 'otherIssuer' | 'otherKey' | 'otherNonce'
+
+/** How a test logs in with a provider. */
+export interface LogInWithOptions {
+  /** The query parameter `returnTo` of the start. Default: none. */
+  readonly returnTo?: string | undefined
+  /** The parameter `error` of the callback, such as `access_denied`, in place of a code. Default: none. */
+  readonly error?: string | undefined
+  /** The one flaw of the ID token. Default: none. */
+  readonly broken?: BrokenIdToken | undefined
+}
+
+type Flaw = (claims: Record<string, unknown>) => Record<string, unknown>
+
+const flaws: Readonly<Record<BrokenIdToken, Flaw>> = {
+  expired: (claims) => ({ ...claims, iat: epochSeconds() - 7200, exp: epochSeconds() - 3600 }),
+  otherAudience: (claims) => ({ ...claims, aud: 'another-client' }),
+  otherIssuer: (claims) => ({ ...claims, iss: 'https://other.example' }),
+  otherKey: (claims) => claims,
+  otherNonce: (claims) => ({ ...claims, nonce: 'another-nonce' }),
+}
+
+const kid = 'fastify-authn-testing'
+
+/**
+ * Logs in with a provider of the option `loginWith`, by the app's own routes. The provider is one in memory from then on,
+ * which the app gets for every request to it.
+ *
+ * @param app - the app, after `ready()`, with `authnTesting`; or the inner scope in which the plugin is registered
+ * @param provider - its name in the option
+ * @param claims - of the ID token and of UserInfo, at least `sub`
+ * @returns the response of the callback, and `headers` with its cookies for `app.inject`
+ * @throws (rejects) ERR_AUTH_TESTING
+ *
+ * @example
+ * const { headers } = await logInWith(app, 'corp', { sub: '7', email: 'alice@example.com' })
+ * await app.inject({ url: '/notes', headers })
+ */
+export async function logInWith(
+  app: FastifyInstance,
+  provider: string,
+  claims: Readonly<Record<string, unknown>>,
+  { returnTo, error, broken }: LogInWithOptions = {},
+): Promise<{ response: LightMyRequestResponse; headers: { cookie: string } }> {
+  if (!hasTestKit(app)) testingError('logInWith: register authnTesting in the app first.')
+  const flaw = broken === undefined ? null : flawOf(flaws, broken, 'logInWith')
+  const asked = new URLSearchParams()
+  const testing = testingOf<LoginWithTesting>(app, 'loginWith')
+  const path = testing?.play(provider, (issuer) => async (url) => {
+    if (url.pathname.includes('/.well-known/')) return Response.json(metadataOf(issuer))
+    if (url.href === `${issuer}/keys`) return Response.json(keySet())
+    if (url.href === `${issuer}/userinfo`) return Response.json(claims)
+    const content = claimsOf(issuer, claims, asked)
+    const header = { alg: 'ES256', kid }
+    const { privateKey } = keyOf(broken === 'otherKey' ? 'attacker' : 'issuer', 'ES256')
+    const idToken = forge(header, flaw?.(content) ?? content, 'ES256', privateKey)
+    return Response.json({
+      access_token: 'an-access-token',
+      token_type: 'Bearer',
+      id_token: idToken,
+    })
+  })
+  if (path === undefined) {
+    return testingError(
+      `logInWith: found no provider ${JSON.stringify(provider)}. Await app.ready() first; the name is the one in the option "loginWith" (of a registration in an inner scope: pass that scope instead of the app).`,
+    )
+  }
+  const query = returnTo === undefined ? '' : `?${new URLSearchParams({ returnTo })}`
+  const begun = await app.inject(`${path}${query}`)
+  if (begun.statusCode !== 303) return { response: begun, headers: { cookie: '' } }
+  const { searchParams } = new URL(String(begun.headers.location))
+  for (const [name, value] of searchParams) asked.set(name, value)
+  const sent = new URLSearchParams({
+    state: asked.get('state') ?? '',
+    ...(error === undefined ? { code: 'a-code' } : { error }),
+  })
+  const headers = { cookie: cookiesOf(begun) }
+  const response = await app.inject({ url: `${path}/callback?${sent}`, headers })
+  return { response, headers: { cookie: cookiesOf(response) } }
+}
+
+function metadataOf(issuer: string): object {
+  return {
+    issuer,
+    authorization_endpoint: `${issuer}/authorize`,
+    token_endpoint: `${issuer}/token`,
+    jwks_uri: `${issuer}/keys`,
+    userinfo_endpoint: `${issuer}/userinfo`,
+    end_session_endpoint: `${issuer}/logout`,
+    id_token_signing_alg_values_supported: ['ES256'],
+  }
+}
+
+function keySet(): object {
+  const key = keyOf('issuer', 'ES256').publicKey.export({ format: 'jwk' })
+  return { keys: [{ ...key, kid, alg: 'ES256', use: 'sig' }] }
+}
+
+function claimsOf(issuer: string, claims: object, asked: URLSearchParams): Record<string, unknown> {
+  const now = epochSeconds()
+  const [aud, nonce] = [asked.get('client_id'), asked.get('nonce')]
+  return { iss: issuer, aud, nonce, iat: now, exp: now + 300, auth_time: now, ...claims }
+}
+
+function cookiesOf({ cookies }: LightMyRequestResponse): string {
+  const kept = cookies.filter(({ maxAge }) => maxAge !== 0)
+  return kept.map(({ name, value }) => `${name}=${value}`).join('; ')
+}

@@ -64,9 +64,21 @@ export async function readBody({ body }: Response): Promise<Buffer> {
   return Buffer.concat(chunks)
 }
 
+/** The content of a response that is sent as JSON; undefined for another one, or for what is no JSON. */
+export function jsonOf({ headers }: Response, body: Buffer): unknown {
+  if (!/^application\/(?:[\w.-]+\+)?json\b/i.test(headers.get('content-type') ?? ''))
+    return undefined
+  try {
+    return JSON.parse(body.toString()) as unknown
+  } catch {
+    return undefined
+  }
+}
+
 /** The reason for the log. Other messages may quote what the server has sent, so only their code is used. */
 export function reasonOf(error: unknown): string {
   if (error instanceof FetchError) return error.message
+  if (error instanceof DOMException) return 'it took too long'
   const { cause } = error as { cause?: { code?: unknown } }
   return typeof cause?.code === 'string'
     ? `the connection failed (${cause.code})`

@@ -5,36 +5,30 @@ import { cookieOf } from '../http/cookie.js'
 /** Seconds from the start of a login to its callback. */
 export const attemptLife = 1800
 
-/** Cookies of attempts in a browser, from which on a start clears them: abandoned ones would fill the headers. */
+/** From so many cookies of attempts on, a start clears them: abandoned ones would fill the headers. */
 export const mostAttempts = 5
 
 /**
- * A login that a browser has begun. All of it is in one cookie, and `state` is the digest of that: so nobody can change
+ * A login that a browser has begun. All of it is in one cookie, and `state` is the digest of that, so that nobody can change
  * the cookie, exchange it or use it with another provider (RFC 6749 §10.12, RFC 9700 §4.4), and no process has to keep it.
  */
-export interface Attempt {
-  readonly state: string
-  readonly nonce: string
-  /** RFC 7636 §4.1. */
-  readonly codeVerifier: string
-  /** A path from the query of the start; empty for the default. */
-  readonly returnTo: string
-  /** The parameter `max_age` of the authorization request, in seconds. */
-  readonly maxAge: number | null
-  /** Of the cookie. */
-  readonly value: string
-}
+export type Attempt = ReturnType<typeof attemptOf>
 
-/** Begins an attempt. */
-export function newAttempt(provider: string, returnTo: string, maxAge: number | null): Attempt {
+/**
+ * Begins an attempt.
+ *
+ * @param returnTo - a path from the query; empty for the default
+ * @param maxAge - the parameter `max_age` of the authorization request; empty for none
+ */
+export function newAttempt(provider: string, returnTo: string, maxAge: string): Attempt {
+  const bits = randomBytes(32).toString('base64url')
   const end = Math.floor(Date.now() / 1000) + attemptLife
   const path = Buffer.from(returnTo).toString('base64url')
-  const bits = randomBytes(32).toString('base64url')
-  return attemptOf(provider, `${bits}.${end}.${maxAge ?? ''}.${path}`)
+  return attemptOf(provider, `${bits}.${end}.${maxAge}.${path}`)
 }
 
-function attemptOf(provider: string, value: string): Attempt {
-  const [bits = '', , maxAge = '', path = ''] = value.split('.')
+function attemptOf(provider: string, value: string) {
+  const [bits = '', end, maxAge = '', path = ''] = value.split('.')
   const derive = (label: string): string =>
     createHmac('sha256', bits).update(label).digest('base64url')
   return {
@@ -45,6 +39,7 @@ function attemptOf(provider: string, value: string): Attempt {
     codeVerifier: derive('code_verifier'),
     returnTo: Buffer.from(path, 'base64url').toString(),
     maxAge: maxAge === '' ? null : Number(maxAge),
+    isOver: !(Number(end) > Date.now() / 1000),
   }
 }
 
@@ -75,8 +70,6 @@ export function findAttempt(
   const value = cookieOf(header, name)
   if (value === null) return 'no cookie of this attempt: did it begin on another host?'
   const attempt = value === MALFORMED ? null : attemptOf(provider, value)
-  if (attempt?.state !== state) return 'the cookie of this attempt is not the one that was set'
-  return Number(attempt.value.split('.')[1]) > Date.now() / 1000
-    ? attempt
-    : 'the attempt has expired'
+  if (attempt?.state !== state) return 'the cookie of this attempt was changed'
+  return attempt.isOver ? 'the attempt has expired' : attempt
 }

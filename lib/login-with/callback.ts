@@ -2,16 +2,32 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { faultOf, refusal, refusalOrFault } from '../errors/errors.js'
 import { reportSuccess } from '../events.js'
 import { ABANDONED, isGone } from '../http/disconnect.js'
+import { queryOf } from '../http/query.js'
 import { giveTokens } from '../login/finish.js'
 import { findUser, isUsableName, withUserTimeout } from '../users/user.js'
 import { viewOf } from '../users/view.js'
 import { cookieName, findAttempt, type Attempt } from './attempt.js'
-import { invalid } from './exchange.js'
-import { queryOf, type Routes } from './query.js'
-import type { Metadata, Provider } from './provider.js'
+import { invalid, type Exchange, type Exchanged } from './exchange.js'
+import type { Provider } from './provider.js'
+import { encodedPath, type Target } from './return-to.js'
+import type { Registration } from '../feature.js'
 import type { Work } from '../http/plugin-route.js'
-import type { IdTokenClaims, ProviderTokens } from '../../types/login-with.js'
 import type { UserService } from '../../types/user-service.js'
+
+/** What the two routes of a provider share. */
+export interface Routes {
+  readonly registration: Registration
+  readonly provider: Provider
+  readonly exchange: Exchange
+  readonly returnTo: Target
+  /** Whether browsers withhold the cookies of a login after a redirect that began on another site. */
+  readonly isStrict: boolean
+  /** What names of cookies may begin with in a request, first where new ones do. */
+  cookieStarts(request: FastifyRequest): readonly string[]
+  addCookie(reply: FastifyReply, name: string, value: string, maxAge: number): void
+  /** The parameter `redirect_uri`. */
+  redirectUri(request: FastifyRequest): string
+}
 
 /** Errors of RFC 6749 §4.1.2.1 and OpenID Connect Core §3.1.2.6, which a reason may name. */
 const knownErrors = new Set(
@@ -22,7 +38,7 @@ const knownErrors = new Set(
 
 /** Ends a login, to which the provider has led the browser back. */
 export function callback(routes: Routes): Work {
-  const { registration, provider, exchange, returnTo, isStrict, redirectUri } = routes
+  const { registration, provider, exchange, returnTo, isStrict } = routes
   const { refuseToken, countRejectedToken } = registration.passwords
   return async (request, reply, started) => {
     const query = queryOf(request)
@@ -32,8 +48,10 @@ export function callback(routes: Routes): Work {
     await refuseToken(counted, request)
     try {
       const metadata = await provider.metadata()
-      checkParameters(provider, metadata, query)
-      const found = await exchange.run(metadata, query, attempt, redirectUri(request))
+      const sendsIssuer = metadata.authorization_response_iss_parameter_supported === true
+      checkParameters(query, sendsIssuer, metadata.issuer)
+      const uri = routes.redirectUri(request)
+      const found = await exchange.run(metadata, query, attempt, uri)
       if (isGone(request)) throw ABANDONED
       await logIn(routes, found, request, reply, started)
     } catch (error) {
@@ -41,7 +59,7 @@ export function callback(routes: Routes): Work {
       if (isInvalid) await countRejectedToken(counted, request)
       throw error
     }
-    const address = `${returnTo.origin}${attempt.returnTo || returnTo.path}`
+    const address = `${returnTo.origin}${encodedPath(attempt.returnTo) || returnTo.path}`
     return isStrict ? sendPage(reply, address) : reply.redirect(address, 303)
   }
 }
@@ -53,9 +71,8 @@ function attemptOf(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Attempt {
-  const states = query.getAll('state')
-  const [state = ''] = states
-  const isState = states.length === 1 && /^[\w-]{43}$/.test(state)
+  const [state = '', ...others] = query.getAll('state')
+  const isState = others.length === 0 && /^[\w-]{43}$/.test(state)
   let found: Attempt | string = 'no parameter state'
   for (const start of isState ? cookieStarts(request) : []) {
     const name = cookieName(start, state)
@@ -68,18 +85,13 @@ function attemptOf(
 }
 
 /** @throws ERR_AUTH_LOGIN_INVALID, ERR_AUTH_LOGIN_DENIED */
-function checkParameters(
-  { options: { issuer } }: Provider,
-  { sendsIssuer }: Metadata,
-  query: URLSearchParams,
-): void {
-  const names = [...query.keys()]
-  if (new Set(names).size < names.length) throw invalid('a parameter of the callback comes twice')
+function checkParameters(query: URLSearchParams, sendsIssuer: boolean, issuer: string): void {
+  if (new Set(query.keys()).size < query.size) throw invalid('a parameter of the callback repeats')
   const iss = query.get('iss')
+  // RFC 9207 §2.4
   if (iss === null ? sendsIssuer : iss !== issuer) throw invalid('parameter iss of the callback')
-  if (['response', 'id_token', 'token'].some((name) => query.has(name))) {
-    throw invalid('the callback is of another flow')
-  }
+  const isOther = ['response', 'id_token', 'token'].some((name) => query.has(name))
+  if (isOther) throw invalid('the callback is of another flow')
   const error = query.get('error')
   if (error !== null) {
     const cause = `the provider answered ${knownErrors.has(error) ? error : 'an unknown error'}`
@@ -89,48 +101,51 @@ function checkParameters(
 }
 
 async function logIn(
-  { registration, provider }: Routes,
-  { claims, tokens }: { claims: IdTokenClaims; tokens: ProviderTokens },
+  { registration, provider: { options } }: Routes,
+  { claims, tokens }: Exchanged,
   request: FastifyRequest,
   reply: FastifyReply,
   started: number,
 ): Promise<void> {
   const { userService, userServiceTimeout: timeout } = registration.options
-  const { name } = provider.options
-  const ask = async (): Promise<unknown> => provider.options.username(claims, request, tokens)
-  const username = await withUserTimeout(ask(), timeout).catch((error: unknown) => {
+  const ask = async (): Promise<unknown> => options.username(claims, request, tokens)
+  const fail = (error: unknown): never => {
     throw refusalOrFault('ERR_AUTH_USER_SERVICE', error)
-  })
-  if (username === null || username === undefined) throw unknown('username() returned none')
-  if (!isUsableName(username)) {
-    const problem = `loginWith.${name}.username() returned a ${typeof username} that is no name: expected a non-empty string of at most 1,024 bytes without control characters, a finite number, null or undefined.`
-    throw faultOf('ERR_AUTH_USER_SERVICE', new TypeError(problem))
   }
-  const user = await findUser(userService as UserService, username, request, timeout)
-  if (user === null) throw unknown('user not found')
+  const name = (await withUserTimeout(ask(), timeout).catch(fail)) ?? null
+  if (name !== null && !isUsableName(name)) {
+    const expected =
+      'a non-empty string of at most 1,024 bytes without control characters, a finite number, null or undefined'
+    const place = `loginWith.${options.name}.username()`
+    fail(new TypeError(`${place} returned a ${typeof name} that is no name, expected ${expected}.`))
+  }
+  const username = name as string | number | null
+  const service = userService as UserService
+  const user = username === null ? null : await findUser(service, username, request, timeout)
+  if (username === null || user === null) {
+    const cause = username === null ? 'username() returned none' : 'user not found'
+    throw refusal('auth.forbidden', { code: 'ERR_AUTH_LOGIN_REFUSED', cause })
+  }
   if (isGone(request)) throw ABANDONED
+  const report = loginReport(registration, user, options.name)
   const attempt = { started, confirm: async () => undefined }
   const issued = await registration.issueTokens(username, request, user, attempt, registration)
-  reportSuccess(request, shown(user, registration.hiddenFields), 'login', started, {
-    provider: name,
-  })
+  report(request, started)
   giveTokens(registration, registration.carrier, request, reply, issued)
 }
 
 /** @throws AuthenticationFault when a getter of the user throws */
-function shown(user: object, hiddenFields: ReadonlySet<string>): object {
+function loginReport({ hiddenFields }: Registration, user: object, provider: string) {
   try {
-    return viewOf(user, hiddenFields)
+    const view = viewOf(user, hiddenFields)
+    return (request: FastifyRequest, started: number): void =>
+      reportSuccess(request, view, 'login', started, { provider })
   } catch (error) {
     throw faultOf('ERR_AUTH_AUTHENTICATOR', error)
   }
 }
 
-function unknown(cause: string): Error {
-  return refusal('auth.forbidden', { code: 'ERR_AUTH_LOGIN_REFUSED', cause })
-}
-
-/** A page that opens another one: browsers send Strict cookies there, which they do not after a redirect of the provider. */
+/** A page that opens another one: browsers send Strict cookies there, but not after a redirect of the provider. */
 function sendPage(reply: FastifyReply, address: string): FastifyReply {
   const escaped = address.replace(/[&<>"']/g, (each) => `&#${each.charCodeAt(0)};`)
   return reply

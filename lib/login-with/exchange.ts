@@ -1,30 +1,34 @@
-import type { Configuration, ExportedJWKSCache } from 'openid-client'
-import { refusal } from '../errors/errors.js'
-import { secureAddress } from '../http/address.js'
-import { controlCharacter } from '../http/authorization.js'
-import { FetchError, readBody, reasonOf, request as send } from '../http/fetch.js'
+import type { Configuration, ExportedJWKSCache, IDToken, ServerMetadata } from 'openid-client'
 import { isPlain, withoutUndefined } from '../common/objects.js'
+import { isAuthenticationError, refusal } from '../errors/errors.js'
+import { controlCharacter } from '../http/authorization.js'
+import { since } from '../http/backoff.js'
+import { FetchError, jsonOf, readBody, reasonOf, request as sendRequest } from '../http/fetch.js'
+import { freeze } from '../tokens/engine.js'
 import type { Attempt } from './attempt.js'
-import type { Metadata, Provider } from './provider.js'
+import type { Provider } from './provider.js'
 import type { IdTokenClaims, ProviderTokens } from '../../types/login-with.js'
 
 export type OpenIdClient = typeof import('openid-client')
 
+/** What a login has brought. */
+export interface Exchanged {
+  readonly claims: IdTokenClaims
+  readonly tokens: ProviderTokens
+}
+
 /** The last request to the provider, and what came back. */
 interface Trace {
-  to: 'token endpoint' | 'key set' | 'UserInfo endpoint' | null
-  failure: unknown
-  status: number
-  json: Readonly<Record<string, unknown>> | null
+  to?: 'token endpoint' | 'key set' | 'UserInfo endpoint'
+  failure?: unknown
+  status?: number
+  json?: unknown
 }
 
 /** Milliseconds for which a key set is used without being fetched again. */
 const freshKeys = 10 * 60_000
 
-/** The claims that a reason may name. */
-const checkedClaims = ['iss', 'aud', 'azp', 'exp', 'iat', 'nbf', 'nonce', 'auth_time', 'sub']
-
-/** Exchanges the codes of one provider for claims and tokens (OpenID Connect Core §3.1.3). */
+/** Exchanges the codes of one provider (OpenID Connect Core §3.1.3). */
 export class Exchange {
   #keys: { readonly jwks: ExportedJWKSCache['jwks']; readonly fetchedAt: number } | null = null
 
@@ -38,13 +42,13 @@ export class Exchange {
    * @throws (rejects) ERR_AUTH_LOGIN_INVALID, ERR_AUTH_PROVIDER_UNAVAILABLE
    */
   async run(
-    metadata: Metadata,
+    metadata: ServerMetadata,
     parameters: URLSearchParams,
     { state, nonce, codeVerifier, maxAge }: Attempt,
     redirectUri: string,
-  ): Promise<{ claims: IdTokenClaims; tokens: ProviderTokens }> {
+  ): Promise<Exchanged> {
     const { client } = this
-    const trace: Trace = { to: null, failure: null, status: 0, json: null }
+    const trace: Trace = {}
     const config = this.#configure(metadata, redirectUri, trace)
     const url = new URL(redirectUri)
     url.search = parameters.toString()
@@ -55,70 +59,56 @@ export class Exchange {
         expectedNonce: nonce,
         ...(maxAge !== null && { maxAge }),
       })
-      const claims = response.claims() as IdTokenClaims
+      const { access_token: accessToken, id_token: idToken, refresh_token: refreshToken } = response
+      const claims = response.claims() as IDToken
       this.#check(claims)
-      const { access_token: accessToken, id_token: idToken = '' } = response
       const more =
-        metadata.userinfo && (await client.fetchUserInfo(config, accessToken, claims.sub))
-      const { refresh_token: refreshToken, scope, expires_in: expiresIn } = response
-      return {
-        claims: deepFreeze({ ...more, ...claims }),
-        tokens: Object.freeze({
-          accessToken,
-          idToken,
-          ...withoutUndefined({ refreshToken, scope, expiresIn }),
-        }) as ProviderTokens,
-      }
+        metadata.userinfo_endpoint && (await client.fetchUserInfo(config, accessToken, claims.sub))
+      const all = { ...(more || {}), ...claims }
+      freeze(all)
+      const { scope, expires_in: expiresIn } = response
+      const tokens = withoutUndefined({ accessToken, idToken, refreshToken, scope, expiresIn })
+      return { claims: all, tokens: tokens as ProviderTokens }
     } catch (error) {
       return this.#reject(error, trace)
     }
   }
 
   /** A new one for each callback: one that has a key set does not ask for an unknown key within a minute. */
-  #configure(metadata: Metadata, redirectUri: string, trace: Trace): Configuration {
+  #configure(metadata: ServerMetadata, redirectUri: string, trace: Trace): Configuration {
     const { client, provider } = this
-    const { authorization, token, jwks, userinfo, algorithms } = metadata
-    const { issuer, clientId, clientSecret, clientAuth, clockTolerance = 30 } = provider.options
-    const isBasic = (clientAuth ?? (metadata.acceptsBasic ? 'basic' : 'post')) === 'basic'
+    const { clientId, clientSecret, clientAuth, clockTolerance = 30 } = provider.options
+    const { token_endpoint_auth_methods_supported: methods = ['client_secret_basic'] } = metadata
+    const isBasic = clientAuth ? clientAuth === 'basic' : methods.includes('client_secret_basic')
     const authenticate = isBasic ? client.ClientSecretBasic : client.ClientSecretPost
     const config = new client.Configuration(
-      {
-        issuer,
-        authorization_endpoint: authorization.href,
-        token_endpoint: token.href,
-        jwks_uri: jwks.href,
-        ...(userinfo && { userinfo_endpoint: userinfo.href }),
-        ...(algorithms && { id_token_signing_alg_values_supported: [...algorithms] }),
-      },
+      metadata,
       clientId,
       { [client.clockTolerance]: clockTolerance },
       clientSecret === undefined ? client.None() : authenticate(clientSecret),
     )
     // The addresses were checked: http leads to this machine only.
-    if (secureAddress(issuer)?.protocol === 'http:') client.allowInsecureRequests(config)
+    if (metadata.issuer.startsWith('http:')) client.allowInsecureRequests(config)
     client.enableNonRepudiationChecks(config)
     config[client.customFetch] = async (address, { body, headers, method }) => {
-      trace.to = 'UserInfo endpoint'
-      if (address === jwks.href) trace.to = 'key set'
-      if (body instanceof URLSearchParams) {
-        trace.to = 'token endpoint'
-        body.set('redirect_uri', redirectUri)
-      }
-      trace.status = 0
+      const isKeySet = address === metadata.jwks_uri
+      trace.to = isKeySet ? 'key set' : body ? 'token endpoint' : 'UserInfo endpoint'
+      // As it is registered at the provider, where openid-client may write it in another way.
+      if (body instanceof URLSearchParams) body.set('redirect_uri', redirectUri)
+      const init = { method, headers, body: body as URLSearchParams, signal: provider.signal() }
       try {
-        const init = { method, headers, body: body as URLSearchParams, signal: provider.signal() }
-        const response = await send(new URL(address), init, provider.send)
+        const response = await sendRequest(new URL(address), init, provider.send)
         const bytes = await readBody(response)
-        trace.json = jsonOf(response, bytes)
         trace.status = response.status
-        if (trace.to === 'key set') this.#keep(response.status, trace.json)
+        trace.json = jsonOf(response, bytes)
+        if (isKeySet) this.#keep(trace)
         return new Response(new Uint8Array(bytes), response)
       } catch (error) {
         trace.failure = error
         throw error
       }
     }
-    if (this.#keys !== null && Math.abs(Date.now() - this.#keys.fetchedAt) < freshKeys) {
+    if (this.#keys !== null && since(this.#keys.fetchedAt) < freshKeys) {
       // A key that this set lacks is asked for at once, since the set seems to be a minute old.
       const uat = Math.floor(Date.now() / 1000) - 60
       client.setJwksCache(config, { jwks: this.#keys.jwks, uat })
@@ -127,32 +117,27 @@ export class Exchange {
   }
 
   /** @throws FetchError for what is no key set */
-  #keep(status: number, json: Trace['json']): void {
-    const keys = status === 200 && json !== null ? json.keys : null
-    if (!Array.isArray(keys) || !keys.every(isPlain)) throw new FetchError('no key set')
+  #keep({ status, json }: Trace): void {
+    const keys = status === 200 && isPlain(json) ? json.keys : null
+    if (!Array.isArray(keys) || !keys.every(isPlain)) throw new FetchError('it is no key set')
     this.#keys = { jwks: { keys } as ExportedJWKSCache['jwks'], fetchedAt: Date.now() }
   }
 
   /** What openid-client leaves to the app. @throws ERR_AUTH_LOGIN_INVALID */
-  #check({ sub, azp }: IdTokenClaims): void {
+  #check({ sub, azp = this.provider.options.clientId }: IDToken): void {
     // OpenID Connect Core §2
-    const isSubject = sub.length > 0 && sub.length <= 255 && !controlCharacter.test(sub)
-    if (!isSubject) throw invalid('claim sub of the ID token')
-    const { clientId } = this.provider.options
-    if (azp !== undefined && azp !== clientId) throw invalid('claim azp of the ID token')
+    if (sub === '' || sub.length > 255 || controlCharacter.test(sub)) throw invalid('claim sub')
+    if (azp !== this.provider.options.clientId) throw invalid('claim azp')
   }
 
   /** @throws ERR_AUTH_LOGIN_INVALID for what the provider sent as a success; ERR_AUTH_PROVIDER_UNAVAILABLE */
   #reject(error: unknown, { to, failure, status, json }: Trace): never {
-    const { provider } = this
-    if (failure !== null) {
-      const reason = failure instanceof DOMException ? 'it took too long' : reasonOf(failure)
-      return provider.unavailable(`the ${to} failed: ${reason}`)
-    }
-    if (to === null || (status === 200 && json !== null)) throw invalid(reasonFor(error))
-    if (json?.error === 'invalid_grant') throw invalid(`the ${to} answered invalid_grant`)
+    if (isAuthenticationError(error)) throw error
+    if (failure !== undefined) this.provider.unavailable(`the ${to} failed: ${reasonOf(failure)}`)
+    if (to === undefined || (status === 200 && isPlain(json))) throw invalid(reasonFor(error))
+    if (isPlain(json) && json.error === 'invalid_grant') throw invalid(`the ${to}: invalid_grant`)
     const remedy = status === 400 || status === 401 ? ': check clientId and clientSecret' : ''
-    return provider.unavailable(`the ${to} answered ${status}${remedy}`)
+    return this.provider.unavailable(`the ${to} answered ${status}${remedy}`)
   }
 }
 
@@ -162,31 +147,12 @@ export function invalid(cause: string): Error {
 
 /** In our words, since messages of openid-client may quote tokens. */
 function reasonFor(error: unknown): string {
-  for (let each = error; each instanceof Error; each = each.cause) {
-    if (typeof each.cause !== 'object' || each.cause === null) break
-    const { claim } = each.cause as { claim?: unknown }
-    if (checkedClaims.includes(String(claim))) return `claim ${String(claim)} of the ID token`
+  const claims = 'iss aud azp exp iat nbf nonce auth_time'.split(' ')
+  for (let each = error; isObject(each); each = each.cause) {
+    if (claims.includes(String(each.claim))) return `claim ${String(each.claim)} of the ID token`
   }
-  const isOurs = (error as { code?: unknown }).code === 'ERR_AUTH_LOGIN_INVALID'
-  return isOurs
-    ? String((error as Error).cause)
-    : 'the token response, the ID token or UserInfo is not acceptable'
+  return 'the token response, the ID token or UserInfo is not acceptable'
 }
 
-function jsonOf({ headers }: Response, bytes: Buffer): Trace['json'] {
-  if (!/^application\/(?:[\w.-]+\+)?json\b/i.test(headers.get('content-type') ?? '')) return null
-  try {
-    const value: unknown = JSON.parse(bytes.toString())
-    return isPlain(value) ? (value as Record<string, unknown>) : null
-  } catch {
-    return null
-  }
-}
-
-function deepFreeze<T>(value: T): T {
-  if (typeof value === 'object' && value !== null) {
-    for (const each of Object.values(value)) deepFreeze(each)
-    Object.freeze(value)
-  }
-  return value
-}
+const isObject = (value: unknown): value is { cause?: unknown; claim?: unknown } =>
+  typeof value === 'object' && value !== null

@@ -95,9 +95,9 @@ export function create({ resolved, options, log }: FeatureContext<Resolved>): Fe
 function apiOf(provider: Provider): LoginProvider {
   return {
     async logoutUrl({ returnTo } = {}) {
-      const { endSession } = await provider.metadata()
-      if (endSession === null) return null
-      const url = new URL(endSession)
+      const { end_session_endpoint: endSession } = await provider.metadata()
+      if (endSession === undefined) return null
+      const url = new URL(String(endSession))
       url.searchParams.set('client_id', provider.options.clientId)
       if (returnTo !== undefined) url.searchParams.set('post_logout_redirect_uri', returnTo)
       return url.href

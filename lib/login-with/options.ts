@@ -108,6 +108,6 @@ export function checkParams(params: unknown, subject: string): Readonly<Record<s
     Object.entries(params).every(
       ([name, value]) => typeof value === 'string' && !reserved.has(name),
     )
-  if (isFine && /^\d*$/.test(String(params.max_age ?? ''))) return params as Record<string, string>
+  if (isFine && /^\d+$/.test(String(params.max_age ?? 0))) return params as Record<string, string>
   return wrongOption(`${subject}: expected ${expectedParams}; max_age is a number of seconds.`)
 }

@@ -4,20 +4,20 @@ import { isOrigin } from '../http/origin.js'
 /** An origin that no app has, to resolve a path as browsers do. */
 const anyOrigin = 'https://app.invalid'
 
-/**
- * A path of this app, from a client (open redirect, RFC 9700 §4.11). It stays as it came, but for what a header cannot have.
- *
- * @returns null for anything else
- */
-export function pathOf(text: string): string | null {
-  const isPath = /^\/(?!\/)/.test(text) && text.length <= 1000 && text.isWellFormed()
+/** Whether a string from a client is a path of this app (open redirect, RFC 9700 §4.11), and fits into a cookie. */
+export function isPath(text: string): boolean {
+  const isShort = text.length <= 1000 && Buffer.byteLength(text) <= 2500
   // Browsers take a backslash for a slash, and drop tabs and line feeds.
-  if (!isPath || /[\\\p{Cc}]/u.test(text) || !URL.canParse(text, anyOrigin)) return null
+  if (!/^\/(?!\/)[^\\\p{Cc}]*$/u.test(text) || !isShort || !text.isWellFormed()) return false
+  if (!URL.canParse(text, anyOrigin)) return false
   const { origin, pathname } = new URL(text, anyOrigin)
   // As in `/..//evil.example`.
-  if (origin !== anyOrigin || pathname.startsWith('//')) return null
-  return text.replace(/[^\x21-\x7e]+/g, encodeURIComponent)
+  return origin === anyOrigin && !pathname.startsWith('//')
 }
+
+/** A path for the header `Location`, as it came but for what a header cannot have. */
+export const encodedPath = (path: string): string =>
+  path.replace(/[^\x21-\x7e]+/g, encodeURIComponent)
 
 /** Where a login ends: the option `returnTo` or `failureTo` of a provider. */
 export interface Target {
@@ -29,8 +29,7 @@ export interface Target {
 
 /** @throws ERR_AUTH_OPTION */
 export function targetOf(option: string, text: string, trusted: readonly string[]): Target {
-  const path = pathOf(text)
-  if (path !== null) return { origin: '', path }
+  if (isPath(text)) return { origin: '', path: encodedPath(text) }
   const url = URL.canParse(text) ? new URL(text) : null
   if (url !== null && url.username === '' && url.password === '' && isOrigin(url.origin)) {
     if (trusted.includes(url.origin)) {

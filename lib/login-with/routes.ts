@@ -4,12 +4,11 @@ import { messageOf, sendRefusal, setChallenges } from '../guard/response.js'
 import { isProduction } from '../common/production.js'
 import { cookieStart, isLocal } from '../http/cookie-names.js'
 import { setCookie } from '../http/cookie.js'
-import { ABANDONED } from '../http/disconnect.js'
 import { sharedOptions, type PluginRoute, type Work } from '../http/plugin-route.js'
+import { badRequest, withoutQuery } from '../http/query.js'
 import { moveRoutes } from '../login/route.js'
 import { urlOf } from '../login/plugin-routes.js'
-import { callback } from './callback.js'
-import { badRequest, withoutQuery, type Routes } from './query.js'
+import { callback, type Routes } from './callback.js'
 import { targetOf, withQuery, type Target } from './return-to.js'
 import { start } from './start.js'
 import type { Exchange } from './exchange.js'
@@ -54,41 +53,32 @@ export function providerRoutes(
       return URL.canParse(uri) ? new URL(uri).href : badRequest('headers/host must be a host')
     },
   }
-  const common = {
-    method: 'GET',
+  const routeOf = (kind: string, end: string, work: Work, documented: object) => ({
+    kind,
+    method: 'GET' as const,
+    path: `${path}${end}`,
     option: place,
     ifTaken: moveRoutes,
-  } as const
-  const optionsOf = (documented: object) => ({
-    ...sharedOptions(login.routeOptions, documented),
-    // A link checker would use up the code.
-    exposeHeadRoute: false,
-    logSerializers: { req: withoutQuery(app.log) },
+    work: withRejections(routes, failure, work),
+    options: {
+      ...sharedOptions(login.routeOptions, documented),
+      // A link checker would use up the code.
+      exposeHeadRoute: false,
+      logSerializers: { req: withoutQuery(app.log) },
+    },
   })
+  const returnToSchema = { type: 'string', description: 'The page that opens then.' }
   const documented = {
     summary: `Log in with ${name}`,
     description: 'Leads the browser to the provider, which leads it back to the app.',
-    querystring: {
-      type: 'object',
-      properties: { returnTo: { type: 'string', description: 'The page that opens then.' } },
-    },
+    querystring: { type: 'object', properties: { returnTo: returnToSchema } },
   }
   return [
     {
-      ...common,
-      kind: `login with ${name}`,
-      path,
-      work: withRejections(routes, failure, start(routes)),
+      ...routeOf(`login with ${name}`, '', start(routes), documented),
       notes: { responses: { 303: 'To the provider.' } },
-      options: optionsOf(documented),
     },
-    {
-      ...common,
-      kind: `login callback of ${name}`,
-      path: `${path}/callback`,
-      work: withRejections(routes, failure, callback(routes)),
-      options: optionsOf({}),
-    },
+    routeOf(`login callback of ${name}`, '/callback', callback(routes), {}),
   ]
 }
 
@@ -104,7 +94,7 @@ function withRejections(
     try {
       return await work(request, reply, started)
     } catch (error) {
-      if (error === ABANDONED || !isAuthenticationError(error)) throw error
+      if (!isAuthenticationError(error)) throw error
       reportRefusal(request, error, 'login', started, null, { provider: name })
       if (failure !== null) {
         return reply.redirect(withQuery(failure, { error: error.code, provider: name }), 303)

@@ -119,6 +119,8 @@ function createHashReader({ passwordField, cost: wanted, maxCost }: CheckTools) 
       throw faultOf('ERR_AUTH_PASSWORD_FIELD', new TypeError(text))
     }
     const value = (user as Record<string, unknown>)[passwordField]
+    // Of a user who logs in otherwise.
+    if (value === null) return null
     if (!isBcryptHash(value)) {
       log.warn({ passwordField }, 'The stored password of a user is not a bcrypt hash')
       return null

@@ -120,7 +120,7 @@ function strictly(engine: Decorator): VerifySignature {
 }
 
 /** Freezes claims at every depth, because all requests with one token share them. */
-function freeze(claims: object): void {
+export function freeze(claims: object): void {
   const found = [claims]
   // The loop also visits what is added while it runs. A recursion could overflow the stack.
   for (const object of found) {

@@ -9,7 +9,7 @@ import { viewOf } from '../users/view.js'
 import { cookieName, findAttempt, type Attempt } from './attempt.js'
 import { invalid, type Exchange, type Exchanged } from './exchange.js'
 import type { Provider } from './provider.js'
-import { encodedPath, type Target } from './return-to.js'
+import { pathAt } from './return-to.js'
 import type { Registration } from '../feature.js'
 import type { Work } from '../http/plugin-route.js'
 import type { UserService } from '../../types/user-service.js'
@@ -19,7 +19,7 @@ export interface Routes {
   readonly registration: Registration
   readonly provider: Provider
   readonly exchange: Exchange
-  readonly returnTo: Target
+  readonly returnTo: string
   /** Whether browsers withhold the cookies of a login after a redirect that began on another site. */
   readonly isStrict: boolean
   /** What names of cookies may begin with in a request, first where new ones do. */
@@ -59,7 +59,7 @@ export function callback(routes: Routes): Work {
       if (isInvalid) await countRejectedToken(counted, request)
       throw error
     }
-    const address = `${returnTo.origin}${encodedPath(attempt.returnTo) || returnTo.path}`
+    const address = attempt.returnTo === '' ? returnTo : pathAt(returnTo, attempt.returnTo)
     return isStrict ? sendPage(reply, address) : reply.redirect(address, 303)
   }
 }

@@ -9,7 +9,7 @@ import { badRequest, withoutQuery } from '../http/query.js'
 import { moveRoutes } from '../login/route.js'
 import { urlOf } from '../login/plugin-routes.js'
 import { callback, type Routes } from './callback.js'
-import { targetOf, withQuery, type Target } from './return-to.js'
+import { targetOf } from './return-to.js'
 import { start } from './start.js'
 import type { Exchange } from './exchange.js'
 import type { Provider } from './provider.js'
@@ -28,8 +28,7 @@ export function providerRoutes(
   const { app } = registration
   const { name, returnTo = '/', failureTo, redirectUri } = provider.options
   const place = `loginWith.${name}`
-  const failure =
-    failureTo === undefined ? null : targetOf(`${place}.failureTo`, failureTo, trustedOrigins)
+  const failure = failureTo && targetOf(`${place}.failureTo`, failureTo, trustedOrigins)
   const path = `${login.path.replace(/\/+$/, '')}/${name}`
   const routes: Routes = {
     registration,
@@ -64,6 +63,8 @@ export function providerRoutes(
       ...sharedOptions(login.routeOptions, documented),
       // A link checker would use up the code.
       exposeHeadRoute: false,
+      // That of an app may expect schemas of another library.
+      validatorCompiler: () => () => true,
       logSerializers: { req: withoutQuery(app.log) },
     },
   })
@@ -82,9 +83,10 @@ export function providerRoutes(
   ]
 }
 
+/** @param failureTo - where rejections go; undefined for nowhere */
 function withRejections(
   { registration, provider }: Routes,
-  failure: Target | null,
+  failureTo: string | undefined,
   work: Work,
 ): Work {
   const { name } = provider.options
@@ -96,8 +98,9 @@ function withRejections(
     } catch (error) {
       if (!isAuthenticationError(error)) throw error
       reportRefusal(request, error, 'login', started, null, { provider: name })
-      if (failure !== null) {
-        return reply.redirect(withQuery(failure, { error: error.code, provider: name }), 303)
+      if (failureTo !== undefined) {
+        const query = new URLSearchParams({ error: error.code, provider: name }).toString()
+        return reply.redirect(`${failureTo}${failureTo.includes('?') ? '&' : '?'}${query}`, 303)
       }
       setChallenges(error, request, reply, registration, ['Bearer'], null, false)
       sendRefusal(error, messageOf(error, request, registration), reply, registration)

@@ -11,6 +11,7 @@ import type { RoutePolicy } from '../feature.js'
 /** The members of a route's schema that are read here. */
 interface RouteSchema {
   readonly body?: unknown
+  readonly querystring?: unknown
   readonly description?: string
   readonly hide?: boolean
   readonly operationId?: string | undefined
@@ -37,8 +38,10 @@ export function transform(
 ): ReturnType<Transform> {
   const { route, schema = {}, openapiObject, swaggerObject } = input
   const isOwn = pluginRouteOf(route) !== undefined
-  // The app's transform may expect schemas of another library, such as Zod, instead of our body.
-  const given = isOwn ? { ...input, schema: { ...schema, body: undefined } } : input
+  // The app's transform may expect schemas of another library, such as Zod, instead of ours.
+  const { body, querystring } = schema
+  const without = { ...schema, body: undefined, querystring: undefined }
+  const given = isOwn ? { ...input, schema: without } : input
   const result = appTransform?.(given) ?? {}
   const transformed = result.schema ?? schema
   const declared = routeOf(route.config)
@@ -46,7 +49,7 @@ export function transform(
   const document = openapiObject ?? swaggerObject
   if (notes === null || document === undefined || transformed.hide === true) return result
   const described = describe(transformed, notes, document)
-  return { ...result, schema: isOwn ? { ...described, body: schema.body } : described }
+  return { ...result, schema: isOwn ? { ...described, body, querystring } : described }
 }
 
 /** What a document shows of a route, besides its schema. */

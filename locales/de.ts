@@ -19,4 +19,6 @@ export const de = {
   'auth.refresh-invalid': 'Ihre Sitzung ist beendet. Bitte melden Sie sich erneut an.',
   'auth.refresh-reused':
     'Ihre Sitzung wurde zu Ihrer Sicherheit beendet. Bitte melden Sie sich erneut an.',
+  'auth.login-expired': 'Ihre Anmeldung ist abgelaufen. Bitte versuchen Sie es erneut.',
+  'auth.login-failed': 'Die Anmeldung war nicht erfolgreich.',
 } satisfies Partial<Catalogue>

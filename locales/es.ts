@@ -17,4 +17,6 @@ export const es = {
   'auth.cross-site': 'No se aceptan solicitudes de otros sitios web.',
   'auth.refresh-invalid': 'Su sesión ha terminado. Inicie sesión de nuevo.',
   'auth.refresh-reused': 'Su sesión se cerró por su seguridad. Inicie sesión de nuevo.',
+  'auth.login-expired': 'Su inicio de sesión ha caducado. Inténtelo de nuevo.',
+  'auth.login-failed': 'No se ha podido iniciar sesión.',
 } satisfies Partial<Catalogue>

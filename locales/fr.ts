@@ -18,4 +18,6 @@ export const fr = {
   'auth.refresh-invalid': 'Votre session est terminée. Veuillez vous reconnecter.',
   'auth.refresh-reused':
     'Votre session a été fermée pour votre sécurité. Veuillez vous reconnecter.',
+  'auth.login-expired': 'Votre tentative de connexion a expiré. Veuillez réessayer.',
+  'auth.login-failed': 'La connexion n’a pas abouti.',
 } satisfies Partial<Catalogue>

@@ -18,4 +18,6 @@ export const it = {
   'auth.refresh-invalid': 'La sessione è terminata. Effettuare di nuovo l’accesso.',
   'auth.refresh-reused':
     'La sessione è stata chiusa per motivi di sicurezza. Effettuare di nuovo l’accesso.',
+  'auth.login-expired': 'Il tempo per l’accesso è scaduto. Riprovare.',
+  'auth.login-failed': 'L’accesso non è riuscito.',
 } satisfies Partial<Catalogue>

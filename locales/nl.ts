@@ -17,4 +17,6 @@ export const nl = {
   'auth.cross-site': 'Verzoeken van andere websites worden niet geaccepteerd.',
   'auth.refresh-invalid': 'Uw sessie is beëindigd. Log opnieuw in.',
   'auth.refresh-reused': 'Uw sessie is voor uw veiligheid beëindigd. Log opnieuw in.',
+  'auth.login-expired': 'Uw inlogpoging is verlopen. Probeer het opnieuw.',
+  'auth.login-failed': 'Het inloggen is niet gelukt.',
 } satisfies Partial<Catalogue>

@@ -17,4 +17,6 @@ export const ptBr = {
   'auth.cross-site': 'Solicitações de outros sites não são aceitas.',
   'auth.refresh-invalid': 'Sua sessão terminou. Faça login novamente.',
   'auth.refresh-reused': 'Sua sessão foi encerrada por segurança. Faça login novamente.',
+  'auth.login-expired': 'Seu login expirou. Tente novamente.',
+  'auth.login-failed': 'Não foi possível fazer login.',
 } satisfies Partial<Catalogue>

@@ -18,4 +18,6 @@ export const pt = {
   'auth.refresh-invalid': 'A sua sessão terminou. Inicie sessão novamente.',
   'auth.refresh-reused':
     'A sua sessão foi terminada por motivos de segurança. Inicie sessão novamente.',
+  'auth.login-expired': 'O seu início de sessão expirou. Tente novamente.',
+  'auth.login-failed': 'Não foi possível iniciar sessão.',
 } satisfies Partial<Catalogue>

@@ -35,6 +35,7 @@ const shared = Object.entries({
   tokens: '(tokens|issuers)/.*',
   flows: 'flows/.*',
   sessions: '(sessions|testing)/.*|api-keys/(api|options|owners|requests|scopes)',
+  'login-with': 'login-with/.*',
   small:
     'architecture|errors|events|locales|scripts/check-publish|(app|authenticators|common|cookies|guard|http|marks|openapi|options|passwords|request|throttle|users)/.*',
 }).map(([name, tests]) => [name, new RegExp(`^test/(?:${tests})\\.test\\.ts$`)])

@@ -40,12 +40,16 @@ const rejections: [MessageKey, RefusalCode, number, string][] = [
     'The refresh token is invalid, or its session has expired',
   ],
   ['auth.refresh-reused', 'ERR_AUTH_REFRESH_REUSED', 401, 'The refresh token was used before'],
+  ['auth.login-expired', 'ERR_AUTH_LOGIN_STATE', 401, 'The login has expired'],
+  ['auth.login-failed', 'ERR_AUTH_LOGIN_DENIED', 401, 'The provider has rejected the login'],
   ['auth.too-many-attempts', 'ERR_AUTH_TOO_MANY_ATTEMPTS', 429, 'Too many failed attempts'],
   ['auth.overloaded', 'ERR_AUTH_OVERLOADED', 503, 'The server is busy'],
   // Rejections that share a message with one above are told apart by their code.
   ['auth.no-credentials-provided', 'ERR_AUTH_MALFORMED_CREDENTIALS', 401, 'The token is malformed'],
   ['auth.overloaded', 'ERR_AUTH_USER_SERVICE_TIMEOUT', 503, 'The server is busy'],
   ['auth.overloaded', 'ERR_AUTH_ISSUER_UNAVAILABLE', 503, 'The server is busy'],
+  ['auth.overloaded', 'ERR_AUTH_PROVIDER_UNAVAILABLE', 503, 'The server is busy'],
+  ['auth.login-failed', 'ERR_AUTH_LOGIN_INVALID', 401, 'The response of the provider is invalid'],
 ]
 
 t.test('an AuthenticationError of a key has its code, status and English message', async (t) => {

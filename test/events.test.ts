@@ -72,7 +72,10 @@ t.test('the exported channels are those of node:diagnostics_channel by name', as
   }
   t.strictSame(
     Object.keys(exported).map((name) => `fastify-authn:${name}`),
-    [...names, ...['issuer', 'reuse', 'logout', 'apiKey'].map((name) => `fastify-authn:${name}`)],
+    [
+      ...names,
+      ...['issuer', 'reuse', 'logout', 'provider', 'apiKey'].map((name) => `fastify-authn:${name}`),
+    ],
   )
   const codes: string[] = []
   const listener = ({ code }: { code: string }): void => void codes.push(code)

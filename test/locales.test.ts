@@ -19,8 +19,12 @@ const aliases: Readonly<Record<string, string>> = {
 const legacy: ReadonlySet<string> = new Set(['iw', 'in'])
 const languages = Object.entries(locales).filter(([tag]) => !(tag in aliases))
 
-/** By language, the keys of messages that it lacks. */
-const missing: Readonly<Record<string, readonly string[]>> = {}
+/** Messages that these languages alone have, beside English. */
+const inFew = {
+  languages: ['de', 'es', 'fr', 'it', 'nl', 'pt', 'pt-BR'],
+  keys: ['auth.login-expired', 'auth.login-failed'],
+}
+const missingOf = (tag: string): string[] => (inFew.languages.includes(tag) ? [] : inFew.keys)
 const missingIn = (catalogue: object): string[] =>
   messageKeys().filter((key) => !Object.hasOwn(catalogue, key))
 
@@ -61,6 +65,8 @@ t.test('the English messages are these', async (t) => {
     'auth.cross-site': 'Requests from other sites are not accepted.',
     'auth.refresh-invalid': 'Your session has expired. Please log in again.',
     'auth.refresh-reused': 'Your session was revoked to protect your account. Please log in again.',
+    'auth.login-expired': 'Your login has expired. Please try again.',
+    'auth.login-failed': 'The login was not successful.',
   })
 })
 
@@ -99,7 +105,7 @@ for (const [tag, catalogue] of languages) {
   t.test(`every message in ${tag} is a short sentence in its own letters`, async (t) => {
     const unknown = Object.keys(catalogue).filter((key) => englishOf(key) === undefined)
     t.strictSame(unknown, [], 'messages of the package')
-    if (tag !== 'en') t.strictSame(missingIn(catalogue), missing[tag] ?? [], 'English is used')
+    if (tag !== 'en') t.strictSame(missingIn(catalogue), missingOf(tag), 'English is used')
     const texts = Object.entries(catalogue)
     t.equal(new Set(Object.values(catalogue)).size, texts.length, 'every text says something else')
     for (const [key, text] of texts) {

@@ -17,6 +17,14 @@ export interface LogInWithOptions {
   readonly broken?: BrokenIdToken | undefined
 }
 
+/** How a login with a provider has ended. */
+export interface ProviderLogin {
+  /** Of the callback, or of the start if that was rejected. */
+  readonly response: LightMyRequestResponse
+  /** For `app.inject`: the cookies of the login. */
+  readonly headers: Record<'cookie', string>
+}
+
 type Flaw = (claims: Record<string, unknown>) => Record<string, unknown>
 
 const flaws: Readonly<Record<BrokenIdToken, Flaw>> = {
@@ -48,7 +56,7 @@ export async function logInWith(
   provider: string,
   claims: Readonly<Record<string, unknown>>,
   { returnTo, error, broken }: LogInWithOptions = {},
-): Promise<{ response: LightMyRequestResponse; headers: { cookie: string } }> {
+): Promise<ProviderLogin> {
   if (!hasTestKit(app)) testingError('logInWith: register authnTesting in the app first.')
   const flaw = broken === undefined ? null : flawOf(flaws, broken, 'logInWith')
   const asked = new URLSearchParams()

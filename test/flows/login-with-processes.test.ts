@@ -1,0 +1,96 @@
+// Logins with a real OpenID provider, where the sessions of an app are in Redis.
+import { fork } from 'node:child_process'
+import { Redis } from 'ioredis'
+import t, { type Test } from 'tap'
+import { redisSessions } from '../../lib/sessions/index.js'
+import { appWith, standardOptions } from '../helpers/app.js'
+import { listen, nameOf, send, type AnyResponse } from '../helpers/flows.js'
+import { clientSecret, realProvider, visitor } from '../helpers/openid-provider.js'
+import { unlessFound } from '../helpers/programs.js'
+import { nodeArguments, programOf } from '../helpers/project.js'
+import { redisServer } from '../helpers/redis-server.js'
+
+t.setTimeout(120_000)
+
+const skip = unlessFound('Redis')
+
+/** @returns the port of an app in a process of its own */
+async function startShop(t: Test, issuer: string, redis: number): Promise<number> {
+  const child = fork(programOf('test/helpers/login-with-app.ts'), {
+    execArgv: [...nodeArguments],
+    env: { ...process.env, TEST_ISSUER: issuer, TEST_REDIS_PORT: String(redis) },
+  })
+  t.teardown(() => void child.kill('SIGKILL'))
+  return new Promise((resolve, reject) => {
+    child.once('message', (message) => resolve(message as number))
+    child.once('exit', (code) => reject(new Error(`ended with ${code}`)))
+  })
+}
+
+/** The cookies that a response sets, as a browser sends them. */
+const cookiesOf = ({ headers }: AnyResponse): string[] =>
+  [headers['set-cookie'] ?? []].flat().map((line) => String(line).split(';', 1).join())
+
+t.test('a login that begins in one process ends in another one', { skip }, async (t) => {
+  const redis = await redisServer(t)
+  const { issuer } = await realProvider(t)
+  const shops = [startShop(t, issuer, redis.port), startShop(t, issuer, redis.port)]
+  const [one = 0, other = 0] = await Promise.all(shops)
+  // A proxy in front of both passes on the host for which the browser has asked.
+  const host = `127.0.0.1:${one}`
+  const { choose, cookies } = visitor()
+  const { pathname, search } = new URL(await choose(`http://${host}/login/corp`, 'alice'))
+  const headers = { host, cookie: cookies(`http://${host}`) }
+  const response = await send(other, { path: `${pathname}${search}`, headers })
+  t.match(response, { statusCode: 303, headers: { location: '/' } })
+
+  const cookie = cookiesOf(response).join('; ')
+  for (const port of [one, other]) {
+    const { body } = await send(port, { path: '/me', headers: { host, cookie } })
+    t.equal(body, '{"name":"alice"}')
+  }
+  const again = await send(one, { path: `${pathname}${search}`, headers })
+  t.match(again, { statusCode: 401 }, 'the code is used up for both')
+})
+
+t.test('a store that dies before the session begins is a 503, no login', { skip }, async (t) => {
+  const server = await redisServer(t)
+  const redis = new Redis(server.port, '127.0.0.1', { retryStrategy: () => 50 })
+  redis.on('error', () => undefined)
+  t.teardown(() => redis.disconnect())
+  const { issuer } = await realProvider(t)
+  let act: (() => unknown) | null = null
+  const username = async ({ sub }: { sub: string }): Promise<string> => {
+    await act?.()
+    return sub
+  }
+  const corp = { issuer, clientId: 'shop', clientSecret, username }
+  const sessions = { store: redisSessions(redis, { prefix: 'shop' }) }
+  const options = { ...standardOptions(), cookies: {}, sessions, loginWith: { corp } }
+  const app = await appWith(
+    t,
+    options,
+    (app) => {
+      app.get('/me', { config: { auth: true } }, (request) => ({ name: nameOf(request) }))
+    },
+    { forceCloseConnections: true },
+  )
+  const url = `http://127.0.0.1:${await listen(app)}`
+  for (const [title, break_, mend] of [
+    ['killed', server.kill, server.start],
+    ['hung', server.pause, server.resume],
+  ] as const) {
+    act = break_
+    const { choose, open, cookies } = visitor()
+    const response = await open(await choose(`${url}/login/corp`, 'alice'))
+    t.equal(response.status, 503, title)
+    t.match(response.headers.get('retry-after'), /^\d+$/)
+    t.equal(cookies(url), '', 'no cookie is left')
+    await mend()
+    t.equal((await open(`${url}/me`)).status, 401, 'not logged in')
+    act = null
+    const healed = await open(await choose(`${url}/login/corp`, 'alice'))
+    t.equal(healed.status, 303, 'the next login succeeds')
+    t.equal((await open(`${url}/me`)).status, 200)
+  }
+})

@@ -1,0 +1,141 @@
+// Whole logins with a real OpenID provider (npm `oidc-provider`), over sockets.
+import t, { type Test } from 'tap'
+import { appWith, logLines, standardOptions } from '../helpers/app.js'
+import { listen, nameOf } from '../helpers/flows.js'
+import { clientSecret, realProvider, visitor } from '../helpers/openid-provider.js'
+import type { IdTokenClaims, LoginProviderOptions } from '../../lib/index.js'
+
+t.setTimeout(120_000)
+
+/** A shop where users log in with the provider, and what it has logged. */
+async function openShop(t: Test, issuer: string, more: Partial<LoginProviderOptions> = {}) {
+  const { lines, stream } = logLines()
+  const seen: IdTokenClaims[] = []
+  const username: LoginProviderOptions['username'] = (claims) => {
+    seen.push(claims)
+    return claims.sub
+  }
+  const corp = { issuer, clientId: 'shop', clientSecret, username, ...more }
+  const options = { ...standardOptions(), sessions: true, cookies: {}, loginWith: { corp } }
+  const app = await appWith(
+    t,
+    options,
+    (app) => {
+      app.get('/me', { config: { auth: true } }, (request) => ({ name: nameOf(request) }))
+    },
+    { logger: { level: 'info', stream }, forceCloseConnections: true },
+  )
+  const url = `http://127.0.0.1:${await listen(app)}`
+  const { open, choose, cookies } = visitor()
+  const me = async (): Promise<unknown> => {
+    const response = await open(`${url}/me`)
+    return response.status === 200 ? ((await response.json()) as { name: string }).name : null
+  }
+  return {
+    seen,
+    me,
+    choose: (who: string, query = '') => choose(`${url}/login/corp${query}`, who),
+    /** @returns status and location or body, and why a login was rejected, as the log has it */
+    async finish(callback: string) {
+      lines.length = 0
+      const response = await open(callback)
+      const text = await response.text()
+      const rejected = lines.find(({ msg }) => msg === 'Request rejected')
+      const { searchParams } = new URL(callback)
+      const secrets = [...searchParams.values(), ...cookies(url).split('; ')]
+      const quoted = secrets.filter(
+        (each) => each.length > 20 && JSON.stringify(lines).includes(each),
+      )
+      t.strictSame(quoted, [], 'the log quotes no parameter and no cookie')
+      return {
+        status: response.status,
+        to: response.headers.get('location'),
+        retryAfter: response.headers.get('retry-after'),
+        text,
+        reason: rejected?.reason,
+        name: await me(),
+      }
+    },
+  }
+}
+
+const failed = '{"error":"The login was not successful."}'
+const busy = '{"error":"The server is busy. Please try again later."}'
+
+t.test('a user logs in, and with other keys of the provider again', async (t) => {
+  const provider = await realProvider(t)
+  const shop = await openShop(t, provider.issuer, { userinfo: true })
+  t.equal(await shop.me(), null)
+  const callback = await shop.choose('alice', '?returnTo=/notes%3Fpage=2')
+  t.match(await shop.finish(callback), { status: 303, to: '/notes?page=2', name: 'alice' })
+  t.match(shop.seen, [
+    // The ID token has none of the others: they are from the UserInfo endpoint.
+    { iss: provider.issuer, sub: 'alice', aud: 'shop', name: 'alice of Corp' },
+  ])
+  t.match(
+    await shop.finish(callback),
+    { status: 401, name: 'alice' },
+    'the callback is good for one login, and another try ends no session',
+  )
+
+  await provider.restart()
+  const again = await shop.finish(await shop.choose('bob'))
+  t.match(again, { status: 303, to: '/', name: 'bob' })
+})
+
+t.test('a user who cancels at the provider gets a 401', async (t) => {
+  const provider = await realProvider(t)
+  const shop = await openShop(t, provider.issuer)
+  const rejected = await shop.finish(await shop.choose(''))
+  t.match(rejected, { status: 401, text: failed, name: null })
+  t.equal(rejected.reason, 'the provider answered access_denied')
+})
+
+t.test('with a wrong client secret a login gets a 503, and the log says why', async (t) => {
+  const provider = await realProvider(t)
+  for (const clientAuth of ['basic', 'post'] as const) {
+    const wrong = { clientSecret: 'a wrong secret', clientAuth }
+    const shop = await openShop(t, provider.issuer, wrong)
+    const rejected = await shop.finish(await shop.choose('alice'))
+    t.match(rejected, { status: 503, text: busy, retryAfter: /^\d+$/, name: null })
+    t.match(rejected.reason, 'the token endpoint answered 401: check clientId and clientSecret')
+    const right = await openShop(t, provider.issuer, { clientAuth })
+    t.match(await right.finish(await right.choose('bob')), { status: 303, name: 'bob' })
+  }
+})
+
+t.test('a provider that dies or hangs in the middle of a login is a 503', async (t) => {
+  const provider = await realProvider(t)
+  const shop = await openShop(t, provider.issuer)
+  for (const [act, reason] of [
+    ['kill', 'the token endpoint failed: the connection failed (ECONNREFUSED)'],
+    ['hang', 'the token endpoint failed: it took too long'],
+  ] as const) {
+    const callback = await shop.choose('alice')
+    await provider[act]()
+    const rejected = await shop.finish(callback)
+    t.match(rejected, { status: 503, text: busy, retryAfter: /^\d+$/, name: null }, act)
+    t.equal(rejected.reason, reason)
+    await provider.restart()
+  }
+  t.match(await shop.finish(await shop.choose('alice')), { status: 303, name: 'alice' })
+})
+
+t.test('the clock of a provider may be 25 seconds off', async (t) => {
+  const rows = [
+    [25, 303, undefined],
+    // Its `iat` is to come, which does no harm.
+    [600, 303, undefined],
+    [-25, 303, undefined],
+    [-600, 401, 'claim exp of the ID token'],
+  ] as const
+  const logIn = async ([clock, status, reason]: (typeof rows)[number]): Promise<void> => {
+    const { issuer } = await realProvider(t, clock)
+    const shop = await openShop(t, issuer)
+    const name = status === 303 ? 'bob' : null
+    const found = await shop.finish(await shop.choose('bob'))
+    t.match(found, { status, name }, `${clock} seconds`)
+    t.equal(found.reason, reason)
+  }
+  await Promise.all(rows.map(logIn))
+})

@@ -1,0 +1,43 @@
+// A real OpenID provider in a process of its own, which can be killed and stopped, and whose clock can be wrong.
+import { exportJWK, generateKeyPair } from 'jose'
+import { startProvider } from '../../examples/demo/provider.js'
+
+const { PROVIDER_PORT = '0', PROVIDER_CLOCK = '0', PROVIDER_SECRET = '' } = process.env
+const now = Date.now.bind(Date)
+Date.now = () => now() + Number(PROVIDER_CLOCK) * 1000
+
+/** Each process has a key of its own. */
+async function newKey(): Promise<object> {
+  const { privateKey } = await generateKeyPair('ES256', { extractable: true })
+  return { ...(await exportJWK(privateKey)), use: 'sig', alg: 'ES256' }
+}
+
+async function main(): Promise<void> {
+  const redirectUris = ['127.0.0.1', 'localhost'].map(
+    (host) => `http://${host}/login/corp/callback`,
+  )
+  const { issuer } = await startProvider(Number(PROVIDER_PORT), ['alice', 'bob'], {
+    jwks: { keys: [await newKey()] },
+    clients: [
+      {
+        client_id: 'shop',
+        client_secret: PROVIDER_SECRET,
+        redirect_uris: redirectUris,
+        // Any port of a loopback address will do (RFC 8252 §7.3).
+        application_type: 'native',
+        id_token_signed_response_alg: 'ES256',
+      },
+    ],
+    claims: { openid: ['sub'], profile: ['name'], email: ['email', 'email_verified'] },
+    findAccount: (_context, sub) => ({
+      accountId: sub,
+      claims: () => ({ sub, name: `${sub} of Corp`, email: `${sub}@example.org` }),
+    }),
+    // Shorter than the clock may be wrong.
+    ttl: { IdToken: 20 },
+  })
+  process.send?.(issuer)
+  process.once('disconnect', () => process.exit())
+}
+
+void main()

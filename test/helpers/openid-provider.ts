@@ -1,0 +1,106 @@
+import { fork, type ChildProcess } from 'node:child_process'
+import type { Test } from 'tap'
+import { nodeArguments, programOf } from './project.js'
+
+export const clientSecret = 'a secret of the test, which is long'
+
+/** A real OpenID provider in a process of its own, on a port of the loopback interface that stays the same. */
+export interface RealProvider {
+  readonly issuer: string
+  /** With another key. */
+  restart(): Promise<void>
+  kill(): Promise<void>
+  /** It answers no more, while its port stays open. */
+  hang(): void
+}
+
+/**
+ * Starts one, with the users alice and bob and the client `shop`, whose callback is that of `loginWith.corp`.
+ *
+ * @param clock - the seconds by which its clock is fast
+ */
+export async function realProvider(t: Test, clock = 0): Promise<RealProvider> {
+  let child: ChildProcess
+  const start = async (port: string): Promise<string> => {
+    child = fork(programOf('test/helpers/openid-provider-app.ts'), {
+      execArgv: [...nodeArguments],
+      // It writes advice for its developer, such as to use https.
+      silent: true,
+      env: {
+        ...process.env,
+        PROVIDER_PORT: port,
+        PROVIDER_CLOCK: String(clock),
+        PROVIDER_SECRET: clientSecret,
+      },
+    })
+    return new Promise((resolve, reject) => {
+      child.once('message', (message) => resolve(message as string))
+      child.once('exit', (code) => reject(new Error(`the provider ended with ${code}`)))
+    })
+  }
+  const kill = async (): Promise<void> => {
+    if (child.exitCode !== null || child.signalCode !== null) return
+    const ended = new Promise((resolve) => child.once('exit', resolve))
+    child.kill('SIGKILL')
+    await ended
+  }
+  const issuer = await start('0')
+  t.teardown(kill)
+  return {
+    issuer,
+    kill,
+    async restart() {
+      await kill()
+      await start(new URL(issuer).port)
+    },
+    hang: () => void child.kill('SIGSTOP'),
+  }
+}
+
+/** A browser without pages: it keeps cookies by origin, and follows no redirect by itself. */
+export interface Visitor {
+  open(url: string, form?: URLSearchParams): Promise<Response>
+  /**
+   * Begins a login and chooses a name at the provider; an empty one cancels.
+   *
+   * @returns the address of the callback, which is not opened yet
+   */
+  choose(start: string, who: string): Promise<string>
+  /** The header `Cookie` for an origin. */
+  cookies(origin: string): string
+}
+
+export function visitor(): Visitor {
+  const jars = new Map<string, Map<string, string>>()
+  const jarOf = (url: string): Map<string, string> => {
+    const { origin } = new URL(url)
+    return jars.get(origin) ?? jars.set(origin, new Map()).get(origin) ?? new Map()
+  }
+  const cookies = (url: string): string =>
+    [...jarOf(url)].map(([name, value]) => `${name}=${value}`).join('; ')
+  const open = async (url: string, form?: URLSearchParams): Promise<Response> => {
+    const response = await fetch(url, {
+      redirect: 'manual',
+      headers: { cookie: cookies(url) },
+      ...(form && { method: 'POST', body: form }),
+    })
+    for (const line of response.headers.getSetCookie()) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? []
+      if (value === '') jarOf(url).delete(name)
+      else jarOf(url).set(name, value)
+    }
+    return response
+  }
+  /** Follows redirects to what is none, or to the callback. */
+  const follow = async (url: string, form?: URLSearchParams): Promise<string> => {
+    const location = (await open(url, form)).headers.get('location')
+    if (location === null) return url
+    const next = new URL(location, url).href
+    return next.includes('/callback?') ? next : follow(next)
+  }
+  return {
+    open,
+    cookies,
+    choose: async (start, who) => follow(await follow(start), new URLSearchParams({ who })),
+  }
+}

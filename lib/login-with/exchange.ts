@@ -119,7 +119,7 @@ export class Exchange {
   /** @throws FetchError for what is no key set */
   #keep({ status, json }: Trace): void {
     const keys = status === 200 && isPlain(json) ? json.keys : null
-    if (!Array.isArray(keys) || !keys.every(isPlain)) throw new FetchError('it is no key set')
+    if (!Array.isArray(keys) || !keys.every(isPlain)) throw new FetchError(`no keys with status ${status}`)
     this.#keys = { jwks: { keys } as ExportedJWKSCache['jwks'], fetchedAt: Date.now() }
   }
 

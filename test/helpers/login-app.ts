@@ -1,0 +1,101 @@
+import type { FastifyServerOptions } from 'fastify'
+import type { Test } from 'tap'
+import { appWith, logLines, standardOptions, type TestApp } from './app.js'
+import { cookiesOf, tls } from './cookies.js'
+import type { AuthnOptions, LoginProviderOptions } from '../../lib/index.js'
+import type { AnyResponse } from './flows.js'
+import type { TestProvider } from './provider.js'
+
+export const clientSecret = 'a secret: +/%&=? of the client'
+
+/** A browser that has begun to log in. */
+interface Begun {
+  readonly response: AnyResponse
+  /** The parameters of the authorization request. */
+  readonly sent: URLSearchParams
+  /** The cookie of the attempt, for the header `Cookie`. */
+  readonly cookie: string
+  /** Where the provider leads the browser back to. */
+  readonly callback: URL
+}
+
+/** What a rejection or an error was logged with. */
+type Logged = Readonly<Record<'code' | 'reason' | 'provider', string | undefined>>
+
+export interface LoginApp {
+  readonly app: TestApp
+  /** All that was logged. */
+  readonly lines: Record<string, unknown>[]
+  get(url: string, cookie?: string): Promise<AnyResponse>
+  begin(query?: string): Promise<Begun>
+  /** @param change - of the parameters of the callback */
+  finish(begun: Begun, change?: (parameters: URLSearchParams) => unknown): Promise<AnyResponse>
+  logIn(query?: string): Promise<AnyResponse>
+  /** The last rejection or error since the last call. */
+  last(): Logged
+}
+
+/** Whether a line `Set-Cookie` is of an attempt. */
+export const isAttempt = (line: string): boolean => line.startsWith('__Host-login-')
+
+/** The cookies that a reply sets, for the header `Cookie`. */
+export function jarOf(response: AnyResponse): string {
+  const kept = cookiesOf(response).filter(({ value }) => value !== '')
+  return kept.map(({ name, value }) => `${name}=${value}`).join('; ')
+}
+
+/** An app behind a proxy that terminates TLS, whose users log in with a provider. */
+export async function loginApp(
+  t: Test,
+  provider: TestProvider,
+  more: Partial<LoginProviderOptions> = {},
+  options: Partial<AuthnOptions> = {},
+  server: FastifyServerOptions = {},
+): Promise<LoginApp> {
+  const { lines, stream } = logLines()
+  const corp: LoginProviderOptions = {
+    issuer: provider.url,
+    clientId: 'shop',
+    clientSecret,
+    username: ({ sub }) => sub,
+    ...more,
+  }
+  const app = await appWith(
+    t,
+    { ...standardOptions(), sessions: true, cookies: true, loginWith: { corp }, ...options },
+    (scope) => {
+      scope.get('/me', { config: { auth: true } }, ({ user }) => user)
+    },
+    { trustProxy: true, logger: { stream }, ...server },
+  )
+  const get = (url: string, cookie = ''): Promise<AnyResponse> =>
+    app.inject({ url, headers: { ...tls, ...(cookie !== '' && { cookie }) } })
+  const begin = async (query = ''): Promise<Begun> => {
+    const response = await get(`/login/corp${query}`)
+    if (response.statusCode !== 303) throw new Error(`${response.statusCode}: ${response.body}`)
+    const location = new URL(String(response.headers.location))
+    const callback = provider.visit(location)
+    return { response, sent: location.searchParams, cookie: jarOf(response), callback }
+  }
+  const finish: LoginApp['finish'] = ({ callback, cookie }, change = () => undefined) => {
+    const parameters = new URLSearchParams(callback.search)
+    change(parameters)
+    return get(`${callback.pathname}?${parameters}`, cookie)
+  }
+  return {
+    app,
+    lines,
+    get,
+    begin,
+    finish,
+    logIn: async (query) => finish(await begin(query)),
+    last() {
+      const [line] = lines
+        .splice(0)
+        .filter(({ msg, err }) => msg === 'Request rejected' || err)
+        .slice(-1)
+      const { code, reason, provider } = (line?.err ?? line ?? {}) as Logged
+      return { code, reason, provider }
+    },
+  }
+}

@@ -119,7 +119,8 @@ export class Exchange {
   /** @throws FetchError for what is no key set */
   #keep({ status, json }: Trace): void {
     const keys = status === 200 && isPlain(json) ? json.keys : null
-    if (!Array.isArray(keys) || !keys.every(isPlain)) throw new FetchError(`no keys with status ${status}`)
+    if (!Array.isArray(keys) || !keys.every(isPlain))
+      throw new FetchError(`no keys with status ${status}`)
     this.#keys = { jwks: { keys } as ExportedJWKSCache['jwks'], fetchedAt: Date.now() }
   }
 

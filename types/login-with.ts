@@ -11,7 +11,7 @@ export interface LoginProviderOptions {
   /** The name of the app at the provider. */
   clientId: string
   /** Leave it out for a public client. One that is present and undefined makes startup fail. */
-  clientSecret?: string
+  clientSecret?: string | undefined
   /**
    * How the app proves who it is at the token endpoint: in the header or in the body. Default `'basic'`, or `'post'` where
    * the metadata do not list `client_secret_basic`.

@@ -10,9 +10,13 @@ import type { Routes } from './callback.js'
 import type { Provider } from './provider.js'
 import type { Work } from '../http/plugin-route.js'
 
+const overHttp =
+  'fastify-authn: a login with a provider began over http, where browsers do not keep its cookie. If a proxy terminates TLS, set trustProxy of Fastify. This is logged once'
+
 /** Begins a login: leads the browser to the provider (OpenID Connect Core §3.1.2.1, RFC 7636 §4.3). */
 export function start({ provider, addCookie, cookieStarts, redirectUri }: Routes): Work {
   const { name, clientId, scope } = provider.options
+  let isWarned = false
   return async (request, reply) => {
     const [returnTo, ...others] = queryOf(request).getAll('returnTo')
     if (others.length > 0 || (returnTo !== undefined && !isPath(returnTo))) {
@@ -35,6 +39,10 @@ export function start({ provider, addCookie, cookieStarts, redirectUri }: Routes
     const url = new URL(String((await provider.metadata()).authorization_endpoint))
     for (const [key, value] of Object.entries(all)) url.searchParams.set(key, value)
     const [cookieStart = ''] = cookieStarts(request)
+    if (request.protocol === 'http' && cookieStart.startsWith('__Host-') && !isWarned) {
+      isWarned = true
+      request.log.warn({ provider: name }, overHttp)
+    }
     const present = attemptCookies(request.headers.cookie, cookieStart)
     if (present.length >= mostAttempts) for (const each of present) addCookie(reply, each, '', 0)
     addCookie(reply, cookieName(cookieStart, attempt.state), attempt.value, attemptLife)

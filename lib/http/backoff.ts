@@ -26,6 +26,7 @@ export class Backoff {
 
   /** Milliseconds until the next attempt is allowed; 0 after a success. */
   get pause(): number {
-    return Math.max(Math.min(first * 2 ** (this.#failures - 1), longest) - since(this.failedAt), 0)
+    const pause = this.hasFailed ? Math.min(first * 2 ** (this.#failures - 1), longest) : 0
+    return Math.max(pause - since(this.failedAt), 0)
   }
 }

@@ -1,0 +1,95 @@
+import t, { type Test } from 'tap'
+import type { AuthnOptions } from '../../lib/index.js'
+import { authnTesting, logInWith, type BrokenIdToken } from '../../lib/testing/index.js'
+import { appWith, standardOptions, type TestApp } from '../helpers/app.js'
+import { rejectionOf } from '../helpers/errors.js'
+import { eventsOf } from '../helpers/sessions.js'
+
+/** An app whose provider is not there. */
+function open(t: Test, more: Partial<AuthnOptions> = {}, hasKit = true): Promise<TestApp> {
+  const username = ({ email }: { email?: string }) => email?.split('@')[0]
+  const corp = { issuer: 'https://id.example/realms/corp', clientId: 'shop', username }
+  const options = { sessions: true, cookies: true, loginWith: { corp } } as const
+  return appWith(t, { ...standardOptions(), ...options, ...more }, async (app) => {
+    if (hasKit) await app.register(authnTesting)
+    app.get('/me', { config: { auth: true } }, ({ user }) => user)
+  })
+}
+const alice = { sub: '7', email: 'alice@example.com' }
+
+t.test('logInWith() logs a user in without a provider, and with the real routes', async (t) => {
+  const logins = eventsOf(t, 'login')
+  const app = await open(t)
+  for (const returnTo of [undefined, '/notes?a=b&c']) {
+    const { response, headers } = await logInWith(app, 'corp', alice, { returnTo })
+    t.match(response, { statusCode: 303, headers: { location: returnTo ?? '/' } })
+    t.match(await app.inject({ url: '/me', headers }), { statusCode: 200, body: /alice/ })
+  }
+  t.match(logins, [{ provider: 'corp' }, { provider: 'corp' }])
+  const { response, headers } = await logInWith(app, 'corp', {
+    sub: '8',
+    email: 'mallory@example.com',
+  })
+  t.match([response.statusCode, headers], [403, { cookie: '' }])
+  const later = await logInWith(app, 'corp', alice)
+  t.equal(later.response.statusCode, 303, 'the same app again')
+})
+
+t.test('logInWith() plays a login that the app must reject', async (t) => {
+  const failures = eventsOf(t, 'failure')
+  const app = await open(t)
+  const rows: [broken: BrokenIdToken, reason: RegExp][] = [
+    ['expired', /exp/],
+    ['otherNonce', /nonce/],
+    ['otherAudience', /aud/],
+    ['otherIssuer', /iss/],
+    ['otherKey', /./],
+  ]
+  for (const [broken, reason] of rows) {
+    const { response, headers } = await logInWith(app, 'corp', alice, { broken })
+    t.match([response.statusCode, headers], [401, { cookie: '' }], broken)
+    t.match(failures.at(-1), { code: 'ERR_AUTH_LOGIN_INVALID', reason }, broken)
+  }
+  const { response } = await logInWith(app, 'corp', alice, { error: 'access_denied' })
+  t.equal(response.statusCode, 401)
+  t.match(failures.at(-1), { code: 'ERR_AUTH_LOGIN_DENIED', reason: /access_denied/ })
+  const bad = await logInWith(app, 'corp', alice, { returnTo: '//evil.example' })
+  t.match(
+    [bad.response.statusCode, bad.headers],
+    [400, { cookie: '' }],
+    'the response of the start',
+  )
+})
+
+t.test(
+  'logInWith() plays UserInfo, on another path, after the real provider has failed',
+  async (t) => {
+    const loginWith = {
+      corp: {
+        issuer: 'http://127.0.0.1:9',
+        clientId: 'shop',
+        userinfo: true,
+        username: () => 'alice',
+      },
+    }
+    const app = await open(t, { login: { path: '/in' }, loginWith })
+    t.equal((await logInWith(app, 'corp', alice)).response.statusCode, 303)
+    t.match(await app.authn.loginWith.corp?.logoutUrl(), /^http:\/\/127\.0\.0\.1:9\/logout\?/)
+  },
+)
+
+t.test('logInWith() needs authnTesting, a provider of that name and a known flaw', async (t) => {
+  const app = await open(t)
+  const broken = 'expire' as BrokenIdToken
+  const rows: [app: TestApp, name: string, options?: { broken: BrokenIdToken }][] = [
+    [await open(t, {}, false), 'corp'],
+    [await open(t, { loginWith: undefined }), 'corp'],
+    [app, 'other'],
+    [app, 'corp', { broken }],
+  ]
+  for (const [from, name, options] of rows) {
+    const { code, message } = await rejectionOf(logInWith(from, name, alice, options))
+    t.equal(code, 'ERR_AUTH_TESTING')
+    t.match(message, 'logInWith')
+  }
+})

@@ -1,0 +1,234 @@
+import { execFile } from 'node:child_process'
+import { pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
+import Fastify from 'fastify'
+import t, { type Test } from 'tap'
+import { authn, type AuthnOptions, type LoginProviderOptions } from '../../lib/index.js'
+import { appWith, passwords, standardOptions } from '../helpers/app.js'
+import { reveals } from '../helpers/errors.js'
+import { startupError } from '../helpers/flows.js'
+import { nodeArguments, programOf, root } from '../helpers/project.js'
+
+const clientSecret = 'q7wT2mVx9KcR4nZs8LpYf3HbJ6dGuA5e'
+const good: LoginProviderOptions = {
+  issuer: 'https://id.example/realms/corp',
+  clientId: 'shop',
+  clientSecret,
+  username: ({ sub }) => sub,
+}
+const base = { sessions: true, cookies: { trustedOrigins: ['https://shop.example'] } } as const
+
+/** What makes startup fail; undefined where it does not. */
+const errorOf = (t: Test, loginWith: unknown, more: object = {}) =>
+  startupError(() =>
+    appWith(t, { ...standardOptions(), ...base, loginWith, ...more } as AuthnOptions),
+  )
+
+const addresses = [
+  'http://id.example',
+  'ftp://id.example',
+  'id.example',
+  'https://',
+  'https://a:b@id.example',
+  'https://id.example#a',
+  'https://id example',
+  'https:\\\\id.example',
+  '',
+]
+const paths = [
+  '',
+  'notes',
+  '//evil.example',
+  '/\\evil.example',
+  '/..//a',
+  'https://evil.example',
+  'https://shop.example.evil.example',
+  'http://shop.example',
+  'https://a:b@shop.example/',
+  'javascript:alert(1)',
+  `/${'a'.repeat(1000)}`,
+  7,
+  null,
+]
+const scopes = [
+  '',
+  'profile',
+  'openidx',
+  'openid  email',
+  ' openid',
+  'openid ',
+  'openid\temail',
+  'openid é',
+  'openid "',
+  ['openid'],
+  null,
+]
+const notBlank = ['', ' ', 7, null, {}]
+const params = [
+  7,
+  'prompt=login',
+  [],
+  null,
+  { prompt: 1 },
+  { prompt: undefined },
+  { max_age: 'a' },
+  { max_age: '1.5' },
+]
+const reserved = [
+  'response_type',
+  'response_mode',
+  'client_id',
+  'redirect_uri',
+  'scope',
+  'state',
+  'nonce',
+  'code_challenge',
+  'code_challenge_method',
+  'request',
+  'request_uri',
+]
+
+const bad: Readonly<Record<string, readonly unknown[]>> = {
+  issuer: [
+    ...addresses,
+    'https://id.example?a=b',
+    'https://id.example?',
+    undefined,
+    null,
+    7,
+    new URL('https://id.example'),
+  ],
+  clientId: [...notBlank, undefined],
+  clientSecret: [...notBlank, undefined],
+  clientAuth: ['Basic', 'none', '', null, true],
+  scope: scopes,
+  username: [undefined, null, 'sub', {}],
+  userinfo: ['true', 1, null],
+  redirectUri: [...addresses, 7, null],
+  returnTo: paths,
+  failureTo: paths,
+  authorizationParams: [...params, ...reserved.map((name) => ({ [name]: 'a' }))],
+  clockTolerance: [-1, 301, '30', Number.NaN, Number.POSITIVE_INFINITY, null],
+}
+
+t.test(
+  'startup fails for a wrong option of a provider, and the error names it and no secret',
+  async (t) => {
+    for (const [option, values] of Object.entries(bad)) {
+      for (const value of values) {
+        const error = await errorOf(t, { corp: { ...good, [option]: value } })
+        const title = `${option}: ${JSON.stringify(value)}`
+        t.equal(error?.code, 'ERR_AUTH_OPTION', title)
+        t.ok(error?.message.includes(`loginWith.corp.${option}`), `${title}: ${error?.message}`)
+        t.notOk(error && reveals(error, clientSecret), title)
+        t.notOk(error?.message.includes('a:b@'), title)
+      }
+    }
+    const error = await errorOf(t, { corp: { ...good, clientID: 'shop' } })
+    t.match(error, { code: 'ERR_AUTH_OPTION', message: /loginWith\.corp.*clientID/ })
+  },
+)
+
+t.test('startup succeeds at the limits of the options', async (t) => {
+  const rows: Partial<LoginProviderOptions>[] = [
+    ...['http://127.0.0.1:9', 'http://[::1]:9/a', 'http://localhost', 'https://id.example/'].map(
+      (issuer) => ({ issuer }),
+    ),
+    ...['openid', 'email openid', 'a:b/c openid !#[]'].map((scope) => ({ scope })),
+    ...[0, 0.5, 300].map((clockTolerance) => ({ clockTolerance })),
+    ...['/', '/a?b#c', 'https://shop.example', 'https://shop.example/a?b'].map((to) => ({
+      returnTo: to,
+      failureTo: to,
+    })),
+    { clientAuth: 'post', userinfo: true, redirectUri: 'https://shop.example/cb?a=b' },
+    { authorizationParams: { max_age: '0', prompt: '' } },
+    { clientAuth: undefined, scope: undefined, returnTo: undefined, clockTolerance: undefined },
+  ]
+  for (const row of rows) {
+    t.equal(await errorOf(t, { corp: { ...good, ...row } }), undefined, JSON.stringify(row))
+  }
+})
+
+t.test('startup fails for what is no object of providers, and for a bad name of one', async (t) => {
+  for (const loginWith of [
+    true,
+    'corp',
+    7,
+    [],
+    [good],
+    { corp: true },
+    { corp: null },
+    { corp: undefined },
+    { corp: [] },
+    { corp: () => good },
+  ]) {
+    const error = await errorOf(t, loginWith)
+    t.match(error, { code: 'ERR_AUTH_OPTION', message: /loginWith/ }, JSON.stringify(loginWith))
+  }
+  for (const name of ['', '-a', '_a', 'a b', 'a/b', 'é', ':id', '*', '..', 'a\n', 'a'.repeat(65)]) {
+    const error = await errorOf(t, { [name]: good })
+    t.match(error, { code: 'ERR_AUTH_OPTION', message: /loginWith/ }, JSON.stringify(name))
+  }
+  const names = ['a', '7', 'A-b_c', 'constructor', 'a'.repeat(64)]
+  const all = Object.fromEntries(names.map((name) => [name, good]))
+  t.equal(await errorOf(t, all), undefined)
+  t.equal(await errorOf(t, undefined), undefined)
+})
+
+t.test('startup fails without sessions, cookies, users or the login routes', async (t) => {
+  const rows: [more: Partial<AuthnOptions>, named: RegExp][] = [
+    [{ sessions: undefined }, /"sessions"/],
+    [{ sessions: false }, /"sessions"/],
+    [{ cookies: undefined }, /"cookies"/],
+    [{ userService: undefined }, /userService/],
+    [{ login: false }, /passwords: false/],
+  ]
+  for (const [more, named] of rows) {
+    const error = await errorOf(t, { corp: good }, more)
+    t.match(error, { code: 'ERR_AUTH_OPTION', message: named }, JSON.stringify(more))
+  }
+})
+
+t.test('startup fails where a path of a provider is taken', async (t) => {
+  for (const url of ['/login/corp', '/login/corp/callback']) {
+    const error = await startupError(async () => {
+      const app = Fastify()
+      t.teardown(() => app.close())
+      app.get(url, () => 'of the app')
+      await app.register(authn, { ...standardOptions(), ...base, loginWith: { corp: good } })
+    })
+    t.match(error, { code: 'ERR_AUTH_OPTION', message: url })
+    t.match(error?.message, /loginWith\.corp/)
+  }
+})
+
+t.test('login.passwords: false leaves out the login with a password alone', async (t) => {
+  const all = { ...standardOptions(), ...base, loginWith: { corp: good } }
+  const payload = { username: 'alice', password: passwords.alice }
+  for (const passwordLogin of [true, false]) {
+    const app = await appWith(t, { ...all, login: { passwords: passwordLogin } })
+    const response = await app.inject({ method: 'POST', url: '/login', payload })
+    t.equal(response.statusCode, passwordLogin ? 200 : 404)
+    for (const url of ['/login/refresh', '/logout'])
+      t.ok(app.hasRoute({ method: 'POST', url }), url)
+    t.ok(app.hasRoute({ method: 'GET', url: '/login/corp/callback' }))
+  }
+})
+
+t.test('startup says what to install where openid-client is missing or too old', async (t) => {
+  const missing =
+    "Promise.reject(Object.assign(new Error('missing'), { code: 'ERR_MODULE_NOT_FOUND' }))"
+  const old = "({ url: 'data:text/javascript,export class Issuer {}', shortCircuit: true })"
+  for (const found of [missing, old]) {
+    const hooks = `export const resolve = (name, context, next) =>
+      name === 'openid-client' ? ${found} : next(name, context)`
+    const script = `
+      import { register } from 'node:module'
+      register(${JSON.stringify(`data:text/javascript,${encodeURIComponent(hooks)}`)})
+      const { resolve } = await import(${JSON.stringify(pathToFileURL(programOf('lib/login-with/feature.ts')).href)})
+      await resolve({}).catch(({ code, message }) => console.log(JSON.stringify({ code, message })))`
+    const options = [...nodeArguments, '--input-type=module', '--eval', script]
+    const { stdout } = await promisify(execFile)(process.execPath, options, { cwd: root })
+    t.match(JSON.parse(stdout), { code: 'ERR_AUTH_OPTION', message: /npm install openid-client@6/ })
+  }
+})

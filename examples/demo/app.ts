@@ -2,6 +2,7 @@ import formbody from '@fastify/formbody'
 import Fastify, { type FastifyError, type FastifyInstance } from 'fastify'
 import { authn } from 'fastify-authn'
 import { sqlApiKeys } from 'fastify-authn/api-keys'
+import { startDemoProvider } from './demo-provider.js'
 import { addDocs, shownLogin } from './docs.js'
 import { prepareKeys } from './keys.js'
 import { createNotes } from './notes.js'
@@ -19,7 +20,7 @@ import { rs256Routes } from './routes/rs256.js'
 import type { Settings } from './config.js'
 import type { Database } from './database.js'
 
-/** Builds the demo over a database, which is closed with it: the users, the plugin, the routes. */
+/** Builds the demo over a database, which is closed with it: the users, the plugin, the routes, an OpenID provider. */
 export async function buildApp(settings: Settings, database: Database): Promise<FastifyInstance> {
   const app = Fastify({ logger: { level: settings.logLevel } })
   app.addHook('onClose', () => database.close())
@@ -34,6 +35,8 @@ export async function buildApp(settings: Settings, database: Database): Promise<
     await seedUsers(database, settings.passwordCost)
     const userService = createUserService(database)
     const notes = createNotes(database)
+    const provider = await startDemoProvider()
+    app.addHook('onClose', () => provider.close())
 
     await addDocs(app)
     // Logins, too, may then come as a form.
@@ -64,7 +67,7 @@ export async function buildApp(settings: Settings, database: Database): Promise<
     await app.register(keyRoutes(apiKeys), { prefix: '/keys', auth: { use: 'jwt' } })
     await app.register(adminRoutes(database), { prefix: '/admin', auth: { use: 'configBasic' } })
     // The page for people, with a login of its own: its tokens are cookies.
-    const page = pageRoutes(userService, notes, database, apiKeys, settings.jwt)
+    const page = pageRoutes(userService, notes, database, apiKeys, settings.jwt, provider.options)
     await app.register(page, { prefix: '/app', auth: true })
     await app.register(docPages, { prefix: '/pages', auth: false })
     await app.register(rs256Routes(userService), { prefix: '/rs256' })

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import Provider, { type Configuration } from 'oidc-provider'
+import type { Configuration, Provider } from 'oidc-provider'
 
 /** An OpenID provider that runs in this process. */
 export interface RunningProvider {
@@ -27,9 +27,10 @@ export async function startProvider(
   server.listen(port, '127.0.0.1')
   await once(server, 'listening')
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const provider = new Provider(issuer, {
+  const provider = await makeProvider(issuer, {
+    findAccount: (_context, sub) => ({ accountId: sub, claims: () => ({ sub }) }),
     ...configuration,
-    features: { devInteractions: { enabled: false }, ...configuration.features },
+    features: { devInteractions: { enabled: false } },
     interactions: { url: (_context, { uid }) => `/choose/${uid}` },
     cookies: { keys: ['this provider protects nothing'] },
   })
@@ -48,6 +49,18 @@ export async function startProvider(
         server.close(() => resolve())
         server.closeAllConnections()
       }),
+  }
+}
+
+async function makeProvider(issuer: string, configuration: Configuration): Promise<Provider> {
+  const { warn } = console
+  // It says what a provider for real users needs, such as a database.
+  console.warn = () => undefined
+  try {
+    const { Provider } = await import('oidc-provider')
+    return new Provider(issuer, configuration)
+  } finally {
+    console.warn = warn
   }
 }
 
@@ -82,7 +95,7 @@ async function choose(
 const headers = {
   'content-type': 'text/html; charset=utf-8',
   'content-security-policy':
-    "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'",
 }
 
 const pageOf = (people: readonly string[]): string => `<!doctype html>
@@ -108,7 +121,7 @@ const pageOf = (people: readonly string[]): string => `<!doctype html>
   <main>
     <form method="post">
       <h1>Demo provider</h1>
-      <p>Another server, which knows who you are. Who is that today?</p>
+      <p>This is another server than the app. Choose who you are: it asks for no password.</p>
       ${people.map((name) => `<button name="who" value="${name}">${name}</button>`).join('\n      ')}
       <button name="who" value="">Cancel</button>
     </form>

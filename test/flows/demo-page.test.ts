@@ -1,5 +1,5 @@
-// The page of the demo, in a real browser, as a person uses it. With PAGE_SCREENSHOT=file it leaves a picture there:
-// that of the docs is docs/images/demo-page.png.
+// The page of the demo, in a real browser, as a person uses it. With PAGE_SCREENSHOT=file or LOGIN_SCREENSHOT=file it leaves
+// a picture there: those of the docs are docs/images/demo-page.png and login-with.png.
 import { execFile, execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -186,6 +186,45 @@ t.test('the page keeps what was typed through errors, and fits a phone', { skip 
   await page.locator('#published li button:focus').waitFor()
   const others = complaints.filter((text) => !text.startsWith('Failed to load resource: '))
   t.strictSame(others, [])
+})
+
+t.test('a user logs in with the provider by two clicks', { skip }, async (t) => {
+  const app = await startDemo(t, environment(t.testdir()))
+  const origin = await app.listen({ host: '127.0.0.1', port: 0 })
+  const { page, complaints } = await openPage(t, chromium ?? '', 'en')
+  const signIn = page.getByRole('link', { name: 'Sign in with the demo provider' })
+  const choose = (name: string) => page.getByRole('button', { name, exact: true }).click()
+  await page.goto(`${origin}/app/`)
+  await page.locator('#published li').nth(1).waitFor()
+  const picture = process.env.LOGIN_SCREENSHOT
+  if (picture !== undefined) {
+    await page.screenshot({ path: picture, clip: { x: 0, y: 0, width: 1000, height: 672 } })
+  }
+  for (const name of ['alice', 'bob']) {
+    await signIn.click()
+    await choose(name)
+    await page.locator('#notes strong', { hasText: 'Shopping' }).waitFor()
+    t.equal(await page.locator('#name').innerText(), name)
+    t.equal(page.url(), `${origin}/app/`, 'the address is that of the page again')
+    await page.reload()
+    await page.locator('#notes li').first().waitFor()
+    await page.locator('#leave').click()
+  }
+  await signIn.click()
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme })
+    for (const width of [390, 1280]) {
+      await page.setViewportSize({ width, height: 800 })
+      const found = await page.evaluate('document.documentElement.scrollWidth')
+      t.equal(found, width, `the provider at ${width} pixels, ${colorScheme}`)
+    }
+  }
+  await choose('Cancel')
+  await page.locator('#problem', { hasText: 'cancelled' }).waitFor()
+  t.strictSame(complaints, [])
+  await page.goto(`${origin}/app/?provider=demo&error=Call+us`)
+  await page.locator('#problem', { hasText: 'has failed' }).waitFor()
+  t.notMatch(await page.content(), 'Call us', 'no word of the address is shown')
 })
 
 t.test('a user makes, rotates and revokes an API key', { skip }, async (t) => {

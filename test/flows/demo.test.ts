@@ -13,6 +13,7 @@ import { createUserService, demoUsers, seedUsers } from '../../examples/demo/use
 import { admin, basic, bearer, environment, secret } from '../helpers/demo.js'
 import { expectAnswer, headerOf, login } from '../helpers/demo.js'
 import { settingsFor, startDemo } from '../helpers/demo-app.js'
+import { visitor } from '../helpers/openid-provider.js'
 import { keys, privatePem } from '../helpers/tokens.js'
 
 t.setTimeout(300_000)
@@ -412,6 +413,26 @@ t.test('settings come from the environment, and are generated where it is empty'
   }
   t.throws(() => readSettings({ LOG_LEVEL: 'loud' }), { message: /^LOG_LEVEL is "loud"/ })
   t.throws(() => readSettings({ AUTH_JWT_EXPIRY: 'long' }), { code: 'ERR_AUTH_OPTION' })
+})
+
+t.test('users log in with the demo provider, which ends with the demo', async (t) => {
+  const app = await startDemo(t, environment(keysDir))
+  const origin = await app.listen({ host: '127.0.0.1', port: 0 })
+  const start = `${origin}/app/login/demo`
+  const provider = new URL((await visitor().open(start)).headers.get('location') ?? '').origin
+  for (const { name } of demoUsers) {
+    const { choose, open } = visitor()
+    const response = await open(await choose(start, name))
+    t.match([response.status, response.headers.get('location')], [303, '/app/?provider=demo'])
+    t.match(await (await open(`${origin}/app/me`)).json(), { name })
+  }
+  const { choose, open } = visitor()
+  const cancelled = await open(await choose(start, ''))
+  const failure = '/app/?error=ERR_AUTH_LOGIN_DENIED&provider=demo'
+  t.equal(cancelled.headers.get('location'), failure)
+  t.equal((await open(`${origin}/app/me`)).status, 401)
+  await app.close()
+  await t.rejects(fetch(provider), TypeError, 'the provider is closed')
 })
 
 t.test('the banner shows users and commands, and no secret of the environment', async (t) => {

@@ -13,6 +13,18 @@ const people = [
   { name: 'alice', password: 'wonderland-1865', role: 'editor' },
   { name: 'bob', password: 'builder-1999', role: 'author' },
 ]
+/** What to say when a login with the provider has failed, by the code of the error. */
+const providerProblems = new Map([
+  [
+    'ERR_AUTH_LOGIN_DENIED',
+    'You are not logged in: the login was cancelled, or the provider has rejected it.',
+  ],
+  [
+    'ERR_AUTH_LOGIN_STATE',
+    'This login has expired, or began in another browser. Please try again.',
+  ],
+  ['ERR_AUTH_PROVIDER_UNAVAILABLE', 'The provider cannot be reached. Please try again later.'],
+])
 /** How many requests are shown, and after how many milliseconds a server that is away is asked again. */
 const shownRequests = 12
 const patience = 3000
@@ -305,8 +317,21 @@ document.addEventListener('visibilitychange', () => {
   if (!document.hidden && user !== null) ask('/me').catch(() => undefined)
 })
 
+// A login with a provider ends here, with `provider` in the address, and where it has failed with `error`.
+const ended = new URLSearchParams(location.search)
+if (ended.has('provider')) {
+  history.replaceState(null, '', location.pathname)
+  if (!ended.has('error')) await session.find()
+}
 if (session.mayExist()) await load()
 if (user === null) {
-  if (status.textContent === '') show(null)
+  if (status.textContent === '' && problem.textContent === '') show(null)
+  const failure = ended.get('error')
+  if (failure !== null) {
+    // No word of the address: anyone can make a link to this page.
+    problem.textContent =
+      providerProblems.get(failure) ??
+      'You are not logged in: the login with the provider has failed.'
+  }
   await loadPublished()
 }

@@ -99,6 +99,9 @@ export function createSession({ base, onEnd, onAnswer }) {
       return result === 'fresh' ? send(path, init) : response
     },
 
+    /** Finds the session that a login with a provider has begun, which no script of this page has seen. */
+    find: refresh,
+
     /**
      * @param {{ username: string, password: string }} credentials
      * @throws {AwayError}

@@ -1,7 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { Type } from '@sinclair/typebox'
-import { authn, type ApiKeys, type JwtConfig, type UserService } from 'fastify-authn'
+import {
+  authn,
+  type ApiKeys,
+  type JwtConfig,
+  type LoginProviderOptions,
+  type UserService,
+} from 'fastify-authn'
 import { sqlSessions } from 'fastify-authn/sessions'
 import type { FastifyInstance } from 'fastify'
 import { keyRoutes } from './keys.js'
@@ -19,6 +25,7 @@ export function pageRoutes(
   database: Database,
   apiKeys: ApiKeys,
   { expiry }: JwtConfig,
+  demo: LoginProviderOptions,
 ) {
   return async (server: FastifyInstance) => {
     const app = server.withTypeProvider<TypeBoxProvider>()
@@ -26,7 +33,7 @@ export function pageRoutes(
     app.addHook('onRoute', (route) => {
       route.schema = { ...route.schema, hide: true }
     })
-    // POST /app/login, /app/login/refresh and /app/logout
+    // POST /app/login, /app/login/refresh and /app/logout; GET /app/login/demo and /app/login/demo/callback
     await app.register(authn, {
       userService,
       // A key of its own: tokens of the page are good for the page alone. After a restart, which makes another one,
@@ -37,6 +44,8 @@ export function pageRoutes(
         name: 'page',
         store: sqlSessions(storeOptions(database)),
       },
+      // Users of an OpenID provider get the same session and cookies as those with a password.
+      loginWith: { demo },
       access: { scopesOf: () => peopleScopes },
     })
     await app.register(files, { auth: false })

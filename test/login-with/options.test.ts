@@ -1,13 +1,10 @@
-import { execFile } from 'node:child_process'
-import { pathToFileURL } from 'node:url'
-import { promisify } from 'node:util'
+import { register } from 'node:module'
 import Fastify from 'fastify'
 import t, { type Test } from 'tap'
 import { authn, type AuthnOptions, type LoginProviderOptions } from '../../lib/index.js'
 import { appWith, passwords, standardOptions } from '../helpers/app.js'
 import { reveals } from '../helpers/errors.js'
 import { startupError } from '../helpers/flows.js'
-import { nodeArguments, programOf, root } from '../helpers/project.js'
 
 const clientSecret = 'q7wT2mVx9KcR4nZs8LpYf3HbJ6dGuA5e'
 const good: LoginProviderOptions = {
@@ -215,20 +212,20 @@ t.test('login.passwords: false leaves out the login with a password alone', asyn
   }
 })
 
+/** Of modules: openid-client is missing at first, then too old, then itself. */
+const hooks = `
+  const found = [
+    async () => { throw new Error('missing') },
+    async () => ({ url: 'data:text/javascript,export class Issuer {}', shortCircuit: true }),
+  ]
+  export const resolve = (name, context, next) =>
+    name === 'openid-client' && found.length > 0 ? found.shift()() : next(name, context)`
+
 t.test('startup says what to install where openid-client is missing or too old', async (t) => {
-  const missing =
-    "Promise.reject(Object.assign(new Error('missing'), { code: 'ERR_MODULE_NOT_FOUND' }))"
-  const old = "({ url: 'data:text/javascript,export class Issuer {}', shortCircuit: true })"
-  for (const found of [missing, old]) {
-    const hooks = `export const resolve = (name, context, next) =>
-      name === 'openid-client' ? ${found} : next(name, context)`
-    const script = `
-      import { register } from 'node:module'
-      register(${JSON.stringify(`data:text/javascript,${encodeURIComponent(hooks)}`)})
-      const { resolve } = await import(${JSON.stringify(pathToFileURL(programOf('lib/login-with/feature.ts')).href)})
-      await resolve({}).catch(({ code, message }) => console.log(JSON.stringify({ code, message })))`
-    const options = [...nodeArguments, '--input-type=module', '--eval', script]
-    const { stdout } = await promisify(execFile)(process.execPath, options, { cwd: root })
-    t.match(JSON.parse(stdout), { code: 'ERR_AUTH_OPTION', message: /npm install openid-client@6/ })
+  register(`data:text/javascript,${encodeURIComponent(hooks)}`)
+  for (const what of ['missing', 'too old']) {
+    const error = await errorOf(t, { corp: good })
+    t.match(error, { code: 'ERR_AUTH_OPTION', message: /npm install openid-client@6/ }, what)
   }
+  t.equal(await errorOf(t, { corp: good }), undefined)
 })

@@ -32,7 +32,10 @@ function factsOf(
     .map(({ name, password, role }) => `${name} / ${password} (${role})`)
     .join(', ')
   const facts: [name: string, text: string][] = [
-    ['Page', `${address}/app/, for people: notes, API keys, and where you are logged in`],
+    [
+      'Page',
+      `${address}/app/, for people: notes, API keys, logins by a password or an OpenID provider`,
+    ],
     ['API', `${address}/docs, to try the routes in a browser`],
     ['Manual', `${address}/pages/, the documentation of the package`],
     ['Users', people],

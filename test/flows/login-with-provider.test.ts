@@ -32,6 +32,8 @@ async function openShop(t: Test, issuer: string, more: Partial<LoginProviderOpti
     return response.status === 200 ? ((await response.json()) as { name: string }).name : null
   }
   return {
+    app,
+    open,
     seen,
     me,
     choose: (who: string, query = '') => choose(`${url}/login/corp${query}`, who),
@@ -89,6 +91,19 @@ t.test('a user who cancels at the provider gets a 401', async (t) => {
   const rejected = await shop.finish(await shop.choose(''))
   t.match(rejected, { status: 401, text: failed, name: null })
   t.equal(rejected.reason, 'the provider answered access_denied')
+})
+
+t.test('the page of the provider for logging out opens', async (t) => {
+  const provider = await realProvider(t)
+  const { app, open } = await openShop(t, provider.issuer)
+  for (const [returnTo, status] of [
+    ['http://127.0.0.1/bye', 200],
+    ['http://127.0.0.1/unknown', 400],
+    [undefined, 200],
+  ] as const) {
+    const address = await app.authn.loginWith.corp?.logoutUrl({ returnTo })
+    t.equal((await open(String(address))).status, status, `${returnTo}`)
+  }
 })
 
 t.test('with a wrong client secret a login gets a 503, and the log says why', async (t) => {

@@ -23,6 +23,7 @@ async function main(): Promise<void> {
         client_id: 'shop',
         client_secret: PROVIDER_SECRET,
         redirect_uris: redirectUris,
+        post_logout_redirect_uris: ['http://127.0.0.1/bye'],
         // Any port of a loopback address will do (RFC 8252 §7.3).
         application_type: 'native',
         id_token_signed_response_alg: 'ES256',

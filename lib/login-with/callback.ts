@@ -38,7 +38,7 @@ const knownErrors = new Set(
 
 /** Ends a login, to which the provider has led the browser back. */
 export function callback(routes: Routes): Work {
-  const { registration, provider, exchange, returnTo, isStrict } = routes
+  const { registration, provider, exchange, returnTo } = routes
   const { refuseToken, countRejectedToken } = registration.passwords
   return async (request, reply, started) => {
     const query = queryOf(request)
@@ -60,7 +60,7 @@ export function callback(routes: Routes): Work {
       throw error
     }
     const address = attempt.returnTo === '' ? returnTo : pathAt(returnTo, attempt.returnTo)
-    return isStrict ? sendPage(reply, address) : reply.redirect(address, 303)
+    return leadTo(address, routes, reply)
   }
 }
 
@@ -145,8 +145,9 @@ function loginReport({ hiddenFields }: Registration, user: object, provider: str
   }
 }
 
-/** A page that opens another one: browsers send Strict cookies there, but not after a redirect of the provider. */
-function sendPage(reply: FastifyReply, address: string): FastifyReply {
+/** Leads the browser on. Strict cookies need a page for it: browsers withhold them after a redirect of the provider. */
+export function leadTo(address: string, { isStrict }: Routes, reply: FastifyReply): FastifyReply {
+  if (!isStrict) return reply.redirect(address, 303)
   const escaped = address.replace(/[&<>"']/g, (each) => `&#${each.charCodeAt(0)};`)
   return reply
     .header('content-type', 'text/html; charset=utf-8')

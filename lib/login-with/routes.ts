@@ -8,7 +8,7 @@ import { sharedOptions, type PluginRoute, type Work } from '../http/plugin-route
 import { badRequest, withoutQuery } from '../http/query.js'
 import { moveRoutes } from '../login/route.js'
 import { urlOf } from '../login/plugin-routes.js'
-import { callback, type Routes } from './callback.js'
+import { callback, leadTo, type Routes } from './callback.js'
 import { targetOf } from './return-to.js'
 import { start } from './start.js'
 import type { Exchange } from './exchange.js'
@@ -84,11 +84,8 @@ export function providerRoutes(
 }
 
 /** @param failureTo - where rejections go; undefined for nowhere */
-function withRejections(
-  { registration, provider }: Routes,
-  failureTo: string | undefined,
-  work: Work,
-): Work {
+function withRejections(routes: Routes, failureTo: string | undefined, work: Work): Work {
+  const { registration, provider } = routes
   const { name } = provider.options
   return async (request, reply, started) => {
     // The address has the code (RFC 9700 §4.2.4).
@@ -100,7 +97,7 @@ function withRejections(
       reportRefusal(request, error, 'login', started, null, { provider: name })
       if (failureTo !== undefined) {
         const query = new URLSearchParams({ error: error.code, provider: name }).toString()
-        return reply.redirect(`${failureTo}${failureTo.includes('?') ? '&' : '?'}${query}`, 303)
+        return leadTo(`${failureTo}${failureTo.includes('?') ? '&' : '?'}${query}`, routes, reply)
       }
       setChallenges(error, request, reply, registration, ['Bearer'], null, false)
       sendRefusal(error, messageOf(error, request, registration), reply, registration)

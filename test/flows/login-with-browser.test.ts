@@ -7,6 +7,7 @@ import { openPage } from '../helpers/browser.js'
 import { listen, nameOf } from '../helpers/flows.js'
 import { clientSecret, realProvider, visitor } from '../helpers/openid-provider.js'
 import { findProgram, unlessFound } from '../helpers/programs.js'
+import type { LoginProviderOptions } from '../../lib/index.js'
 
 const chromium = findProgram('Chromium')
 t.setTimeout(120_000)
@@ -14,10 +15,14 @@ t.setTimeout(120_000)
 const skip = unlessFound('Chromium')
 
 /** A shop of pages that say who sees them, and a browser at its first page. */
-async function visitShop(t: Test, sameSite: 'lax' | 'strict') {
+async function visitShop(
+  t: Test,
+  sameSite: 'lax' | 'strict',
+  more: Partial<LoginProviderOptions> = {},
+) {
   const { issuer } = await realProvider(t)
   const username = ({ sub }: { sub: string }): string => sub
-  const corp = { issuer, clientId: 'shop', clientSecret, username }
+  const corp = { issuer, clientId: 'shop', clientSecret, username, ...more }
   const options = { sessions: true, cookies: { sameSite }, loginWith: { corp } }
   const app = await appWith(
     t,
@@ -74,6 +79,16 @@ for (const sameSite of ['lax', 'strict'] as const) {
     })
   })
 }
+
+t.test('a user who cancels a second login sees that the first one holds', { skip }, async (t) => {
+  const { page } = await visitShop(t, 'strict', { failureTo: '/notes' })
+  await signIn(page)
+  await choose(page, 'alice')
+  await signIn(page)
+  await page.getByRole('button', { name: 'Cancel' }).click()
+  await page.waitForURL('**/notes?error=ERR_AUTH_LOGIN_DENIED&provider=corp')
+  t.equal(await nameOn(page), 'alice')
+})
 
 t.test('a user logs in in two tabs at once', { skip }, async (t) => {
   const { url, page } = await visitShop(t, 'lax')

@@ -109,11 +109,8 @@ function checked(
       end_session_endpoint: address('end_session_endpoint'),
     }),
     ...(Array.isArray(methods) && { token_endpoint_auth_methods_supported: methods as string[] }),
-    // Without HMAC: a secret that verifies could sign too.
     ...(Array.isArray(algorithms) && {
-      id_token_signing_alg_values_supported: algorithms.filter(
-        (alg) => !/^(?:HS|none)/i.test(String(alg)),
-      ),
+      id_token_signing_alg_values_supported: algorithms as string[],
     }),
     authorization_response_iss_parameter_supported:
       found.authorization_response_iss_parameter_supported === true,

@@ -1,6 +1,7 @@
 import t from 'tap'
 import type { LoginProviderOptions } from '../../lib/index.js'
 import { cookiesOf, linesOf } from '../helpers/cookies.js'
+import { bearerChallenge, isRejection } from '../helpers/flows.js'
 import { clientSecret, isAttempt, jarOf, loginApp } from '../helpers/login-app.js'
 import { startProvider } from '../helpers/provider.js'
 import { eventsOf } from '../helpers/sessions.js'
@@ -213,13 +214,9 @@ t.test('a callback with bad parameters is rejected, and nothing is sent', async 
     const begun = await begin()
     provider.take()
     const response = await finish({ ...begun, cookie: `${begun.cookie}; ${session}` }, change)
-    t.equal(response.statusCode, 401, what)
-    t.strictSame(JSON.parse(response.body), { error: 'The login was not successful.' }, what)
-    t.match(
-      response.headers,
-      { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' },
-      what,
-    )
+    const error = 'The login was not successful.'
+    isRejection(t, response, { error, challenge: bearerChallenge }, what)
+    t.equal(response.headers['referrer-policy'], 'no-referrer', what)
     const [attempt = '', ...others] = linesOf(response)
     t.ok(isAttempt(attempt) && attempt.includes('Max-Age=0') && others.length === 0, what)
     t.match(last(), { code, reason, provider: 'corp' }, what)

@@ -1,7 +1,7 @@
 import { createSecretKey } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { linesOf } from '../helpers/cookies.js'
-import { jwkOf } from '../helpers/issuer.js'
+import { goodKey, jwkOf } from '../helpers/issuer.js'
 import { moreKeys } from '../helpers/keys.js'
 import { clientSecret, isAttempt, loginApp, type LoginApp } from '../helpers/login-app.js'
 import { startProvider, type TestProvider } from '../helpers/provider.js'
@@ -124,6 +124,11 @@ t.test('an ID token with another signature, algorithm or header is rejected', as
     provider.idToken = idToken
     await isRejected(t, login, what)
   }
+  const k = encode(clientSecret)
+  provider.published = [{ kty: 'oct', kid: 'one', use: 'sig', alg: 'HS256', k }]
+  provider.idToken = { alg: 'HS256', key: secret }
+  await isRejected(t, login, 'HS256 by a secret that the provider publishes')
+  provider.published = [goodKey]
   provider.idToken = {}
   for (const id_token of [undefined, null, 7, {}, ['a']]) {
     provider.response = { id_token }

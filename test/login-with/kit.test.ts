@@ -1,5 +1,6 @@
+import Fastify, { type FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
-import type { AuthnOptions } from '../../lib/index.js'
+import { authn, type AuthnOptions } from '../../lib/index.js'
 import { authnTesting, logInWith, type BrokenIdToken } from '../../lib/testing/index.js'
 import { appWith, standardOptions, type TestApp } from '../helpers/app.js'
 import { rejectionOf } from '../helpers/errors.js'
@@ -77,6 +78,31 @@ t.test(
     t.match(await app.authn.loginWith.corp?.logoutUrl(), /^http:\/\/127\.0\.0\.1:9\/logout\?/)
   },
 )
+
+t.test('logInWith() finds the routes of an inner scope, which is passed to it', async (t) => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(authnTesting)
+  const corp = { issuer: 'https://id.example', clientId: 'shop', username: () => 'alice' }
+  const options = {
+    ...standardOptions(),
+    sessions: true,
+    cookies: true,
+    loginWith: { corp },
+  } as const
+  let scope: FastifyInstance = app
+  await app.register(
+    async (inner) => {
+      scope = inner
+      await scope.register(authn, options)
+    },
+    { prefix: '/api' },
+  )
+  await app.ready()
+  const { response } = await logInWith(scope, 'corp', alice)
+  t.equal(response.statusCode, 303)
+  t.ok(app.hasRoute({ method: 'GET', url: '/api/login/corp/callback' }))
+})
 
 t.test('logInWith() needs authnTesting, a provider of that name and a known flaw', async (t) => {
   const app = await open(t)

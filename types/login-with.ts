@@ -1,5 +1,4 @@
 import type { FastifyRequest } from 'fastify'
-import type { AuthnEvent } from './events.js'
 
 /** Sign-in with an OpenID provider (OpenID Connect Core 1.0, authorization code flow with PKCE): an entry of the option `loginWith`. */
 export interface LoginProviderOptions {

@@ -62,13 +62,13 @@ export class Exchange {
       const { access_token: accessToken, id_token: idToken, refresh_token: refreshToken } = response
       const claims = response.claims() as IDToken
       this.#check(claims)
-      const more =
-        metadata.userinfo_endpoint && (await client.fetchUserInfo(config, accessToken, claims.sub))
-      const all = { ...(more || {}), ...claims }
+      const hasMore = metadata.userinfo_endpoint !== undefined
+      const more = hasMore && (await client.fetchUserInfo(config, accessToken, claims.sub))
+      const all = { ...more, ...claims }
       freeze(all)
       const { scope, expires_in: expiresIn } = response
       const tokens = withoutUndefined({ accessToken, idToken, refreshToken, scope, expiresIn })
-      return { claims: all, tokens: tokens as ProviderTokens }
+      return { claims: all, tokens }
     } catch (error) {
       return this.#reject(error, trace)
     }
@@ -121,7 +121,7 @@ export class Exchange {
     const keys = status === 200 && isPlain(json) ? json.keys : null
     if (!Array.isArray(keys) || !keys.every(isPlain))
       throw new FetchError(`no keys with status ${status}`)
-    this.#keys = { jwks: { keys } as ExportedJWKSCache['jwks'], fetchedAt: Date.now() }
+    this.#keys = { jwks: { keys }, fetchedAt: Date.now() }
   }
 
   /** What openid-client leaves to the app. @throws ERR_AUTH_LOGIN_INVALID */

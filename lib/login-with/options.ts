@@ -15,10 +15,11 @@ import { isPlain } from '../common/objects.js'
 import type { LoginProviderOptions } from '../../types/login-with.js'
 
 /** Parameters of the authorization request that the plugin sets, or that would change what is sent back. */
-const reserved = new Set([
-  ...['response_type', 'response_mode', 'client_id', 'redirect_uri', 'scope', 'state', 'nonce'],
-  ...['code_challenge', 'code_challenge_method', 'request', 'request_uri'],
-])
+const reserved = new Set(
+  'response_type response_mode client_id redirect_uri scope state nonce code_challenge code_challenge_method request request_uri'.split(
+    ' ',
+  ),
+)
 
 const expectedParams = `an object of strings, or a function (request) that returns one, without ${[...reserved].join(', ')}`
 const notBlank = (description: string, secret = false) =>
@@ -103,11 +104,10 @@ function checkAddress(option: string, address: string, isIssuer: boolean): void 
 
 /** @throws ERR_AUTH_OPTION for what is no object of strings, or has a reserved parameter */
 export function checkParams(params: unknown, subject: string): Readonly<Record<string, string>> {
-  const isFine =
-    isPlain(params) &&
-    Object.entries(params).every(
-      ([name, value]) => typeof value === 'string' && !reserved.has(name),
-    )
-  if (isFine && /^\d+$/.test(String(params.max_age ?? 0))) return params as Record<string, string>
+  const isFine = ([name, value]: [string, unknown]): boolean =>
+    typeof value === 'string' && !reserved.has(name) && (name !== 'max_age' || /^\d+$/.test(value))
+  if (isPlain(params) && Object.entries(params).every(isFine)) {
+    return params as Record<string, string>
+  }
   return wrongOption(`${subject}: expected ${expectedParams}; max_age is a number of seconds.`)
 }

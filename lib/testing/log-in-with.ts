@@ -80,7 +80,7 @@ export async function logInWith(
       `logInWith: found no provider ${JSON.stringify(provider)}. Await app.ready() first; the name is the one in the option "loginWith" (of a registration in an inner scope: pass that scope instead of the app).`,
     )
   }
-  const query = returnTo === undefined ? '' : `?${new URLSearchParams({ returnTo })}`
+  const query = returnTo === undefined ? '' : `?${new URLSearchParams({ returnTo }).toString()}`
   const begun = await app.inject(`${path}${query}`)
   if (begun.statusCode !== 303) return { response: begun, headers: { cookie: '' } }
   const { searchParams } = new URL(String(begun.headers.location))
@@ -90,7 +90,7 @@ export async function logInWith(
     ...(error === undefined ? { code: 'a-code' } : { error }),
   })
   const headers = { cookie: cookiesOf(begun) }
-  const response = await app.inject({ url: `${path}/callback?${sent}`, headers })
+  const response = await app.inject({ url: `${path}/callback?${sent.toString()}`, headers })
   return { response, headers: { cookie: cookiesOf(response) } }
 }
 

@@ -125,10 +125,12 @@ export class Exchange {
   }
 
   /** What openid-client leaves to the app. @throws ERR_AUTH_LOGIN_INVALID */
-  #check({ sub, azp = this.provider.options.clientId }: IDToken): void {
+  #check({ sub, azp, iat }: IDToken): void {
+    const { clientId, clockTolerance = 30 } = this.provider.options
     // OpenID Connect Core §2
     if (sub === '' || sub.length > 255 || controlCharacter.test(sub)) throw invalid('claim sub')
-    if (azp !== this.provider.options.clientId) throw invalid('claim azp')
+    if (azp !== undefined && azp !== clientId) throw invalid('claim azp')
+    if (iat > Date.now() / 1000 + clockTolerance) throw invalid('claim iat of the ID token')
   }
 
   /** @throws ERR_AUTH_LOGIN_INVALID for what the provider sent as a success; ERR_AUTH_PROVIDER_UNAVAILABLE */

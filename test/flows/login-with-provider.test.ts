@@ -139,8 +139,7 @@ t.test('a provider that dies or hangs in the middle of a login is a 503', async 
 t.test('the clock of a provider may be 25 seconds off', async (t) => {
   const rows = [
     [25, 303, undefined],
-    // Its `iat` is to come, which does no harm.
-    [600, 303, undefined],
+    [600, 401, 'claim iat of the ID token'],
     [-25, 303, undefined],
     [-600, 401, 'claim exp of the ID token'],
   ] as const

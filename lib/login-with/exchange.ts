@@ -95,10 +95,12 @@ export class Exchange {
       trace.to = isKeySet ? 'key set' : body ? 'token endpoint' : 'UserInfo endpoint'
       // As it is registered at the provider, where openid-client may write it in another way.
       if (body instanceof URLSearchParams) body.set('redirect_uri', redirectUri)
-      const init = { method, headers, body: body as URLSearchParams, signal: provider.signal() }
       try {
-        const response = await sendRequest(new URL(address), init, provider.send)
-        const bytes = await readBody(response)
+        const { response, bytes } = await provider.limit(async (signal) => {
+          const init = { method, headers, body: body as URLSearchParams, signal }
+          const sent = await sendRequest(new URL(address), init, provider.send)
+          return { response: sent, bytes: await readBody(sent) }
+        })
         trace.status = response.status
         trace.json = jsonOf(response, bytes)
         if (isKeySet) this.#keep(trace)

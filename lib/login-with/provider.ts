@@ -2,6 +2,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { ServerMetadata } from 'openid-client'
 import { refusal } from '../errors/errors.js'
 import { channels } from '../events.js'
+import { withTimeout } from '../common/timeout.js'
 import { metadataAddress } from '../http/address.js'
 import { Backoff, since } from '../http/backoff.js'
 import { FetchError, fetchMetadata, reasonOf, type Send } from '../http/fetch.js'
@@ -18,7 +19,8 @@ export class Provider {
   #fetchedAt = 0
   #running: Promise<void> | null = null
   readonly #backoff = new Backoff()
-  readonly #closing = new AbortController()
+  readonly #aborts = new Set<AbortController>()
+  #isClosed = false
 
   constructor(
     readonly options: ResolvedProvider,
@@ -35,20 +37,29 @@ export class Provider {
   /** Begins to fetch. @returns the running fetch, or a new one; null during the pause after a failure */
   begin(): Promise<void> | null {
     if (this.#running !== null) return this.#running
-    if (this.#closing.signal.aborted || this.#backoff.pause > 0) return null
+    if (this.#isClosed || this.#backoff.pause > 0) return null
     const running = this.#fetch(this.send).finally(() => {
       if (this.#running === running) this.#running = null
     })
     return (this.#running = running)
   }
 
-  /** Aborts a request after five seconds, and when the app closes. */
-  signal(): AbortSignal {
-    return AbortSignal.any([this.#closing.signal, AbortSignal.timeout(5_000)])
+  /** Five seconds for work, and no more when the app closes. fetch() of Node 20 can miss the abort of a signal. */
+  async limit<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const abort = new AbortController()
+    this.#aborts.add(abort)
+    try {
+      const late = (): Error => new FetchError('it took too long')
+      return await withTimeout(work(abort.signal), 5_000, late)
+    } finally {
+      abort.abort()
+      this.#aborts.delete(abort)
+    }
   }
 
   stop(): void {
-    this.#closing.abort()
+    this.#isClosed = true
+    for (const abort of this.#aborts) abort.abort()
   }
 
   /** For the test kit: asks somebody else from now on. */
@@ -70,13 +81,13 @@ export class Provider {
     const begun = Date.now()
     let reason: string | null = null
     try {
-      const found = await fetchMetadata(issuer, this.signal(), send)
+      const found = await this.limit((signal) => fetchMetadata(issuer, signal, send))
       this.#metadata = checked(issuer, found, userinfo === true)
       this.#fetchedAt = Date.now()
       if (this.#backoff.hasFailed) this.log.info({ provider }, 'The provider is back')
       this.#backoff.succeed()
     } catch (error) {
-      if (send !== this.send || this.#closing.signal.aborted) return
+      if (send !== this.send || this.#isClosed) return
       reason = reasonOf(error)
       this.#backoff.fail()
       this.log.warn({ provider, reason }, 'The metadata of a provider could not be fetched')

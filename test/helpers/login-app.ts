@@ -80,7 +80,7 @@ export async function loginApp(
   const finish: LoginApp['finish'] = ({ callback, cookie }, change = () => undefined) => {
     const parameters = new URLSearchParams(callback.search)
     change(parameters)
-    return get(`${callback.pathname}?${parameters}`, cookie)
+    return get(`${callback.pathname}?${parameters.toString()}`, cookie)
   }
   return {
     app,

@@ -26,11 +26,11 @@ t.test('a user of the provider logs in and opens a protected route', async (t) =
   t.match(await get('/me', jarOf(response)), { statusCode: 200, body: /alice/ })
   t.match(logins, [{ authenticator: 'login', provider: 'corp', user: { name: 'alice' } }])
 
-  const [asked] = provider.asked.filter(({ path }) => path === '/token')
-  const { code, code_verifier, ...fixed } = Object.fromEntries(asked?.body ?? [])
-  t.strictSame(fixed, {
+  const asked = provider.asked.find(({ path }) => path === '/token')
+  t.match(Object.fromEntries(asked?.body ?? []), {
     grant_type: 'authorization_code',
     redirect_uri: begun.sent.get('redirect_uri'),
+    code_verifier: /^[\w-]{43}$/,
   })
   const [, credentials] = asked?.headers.authorization?.split(' ') ?? []
   const pair = Buffer.from(String(credentials), 'base64').toString().split(':')

@@ -36,7 +36,7 @@ t.test(
         '',
         cookie,
         `${cookie}; ${cookie}`,
-        `${name}`,
+        name,
         `${name}=`,
         `${name}=...`,
         `${name}=.9999999999..`,

@@ -73,7 +73,7 @@ t.test('the cookie of an attempt is named like the others', async (t) => {
 
 t.test('a start clears the cookies of abandoned attempts from the fifth on', async (t) => {
   const { get } = await loginApp(t, await startProvider(t))
-  const names = [...'abcde'].map((letter) => `__Host-login-${letter.repeat(16)}`)
+  const names = 'a b c d e'.split(' ').map((letter) => `__Host-login-${letter.repeat(16)}`)
   const others = 'login-aaaaaaaaaaaaaaaa=1; __Host-login-short=1; __Host-token=a'
   for (const count of [4, 5]) {
     const cookie = names
@@ -109,15 +109,13 @@ t.test('authorizationParams are added as they are, or the start is a 500', async
     throw new Error('a secret')
   }
   const bad: unknown[] = [
-    ...[
-      thrown,
-      async () => ({}),
-      async () => thrown(),
-      () => undefined,
-      () => null,
-      () => 'a=b',
-      () => [],
-    ],
+    thrown,
+    async () => ({}),
+    async () => thrown(),
+    () => undefined,
+    () => null,
+    () => 'a=b',
+    () => [],
     ...[{ a: 1 }, { a: undefined }, { a: ['b'] }, { max_age: 'a' }, { max_age: '-1' }].map(
       (each) => () => each,
     ),
@@ -135,10 +133,10 @@ t.test('authorizationParams are added as they are, or the start is a 500', async
     t.equal(last().code, 'ERR_AUTH_AUTHORIZATION_PARAMS', String(given))
   }
 })
-const reserved = [
-  ...['response_type', 'response_mode', 'client_id', 'redirect_uri', 'scope', 'state', 'nonce'],
-  ...['code_challenge', 'code_challenge_method', 'request', 'request_uri'],
-]
+const reserved =
+  'response_type response_mode client_id redirect_uri scope state nonce code_challenge code_challenge_method request request_uri'.split(
+    ' ',
+  )
 
 t.test('returnTo is a path of this app, or a 400', async (t) => {
   const { begin, finish, get } = await loginApp(t, await startProvider(t))
@@ -166,44 +164,36 @@ t.test('returnTo is a path of this app, or a 400', async (t) => {
     t.equal(response.headers.location, location)
   }
   const bad = [
-    ...[
-      '',
-      'notes',
-      '?a',
-      '#a',
-      '//',
-      '//evil.example',
-      '///evil.example',
-      '/\\evil.example',
-      '\\\\evil.example',
-    ],
-    ...[
-      '/a\\b',
-      '/\t/evil.example',
-      '/\n/evil.example',
-      '/\r\nSet-Cookie: a=b',
-      '/a\0',
-      '/a\u007f',
-      '/\u0085/evil.example',
-    ],
-    ...[
-      '\t/a',
-      ' /a',
-      '/..//evil.example',
-      '/.//evil.example',
-      '/a/..//evil.example',
-      '/%2e%2e//evil.example',
-      '/.%2e//evil.example',
-    ],
-    ...[
-      'https://evil.example',
-      'https:evil.example',
-      'javascript:alert(1)',
-      'https://shop.example/',
-      '@evil.example',
-      `${long}a`,
-      `/${'é'.repeat(999)}💩`,
-    ],
+    '',
+    'notes',
+    '?a',
+    '#a',
+    '//',
+    '//evil.example',
+    '///evil.example',
+    '/\\evil.example',
+    '\\\\evil.example',
+    '/a\\b',
+    '/\t/evil.example',
+    '/\n/evil.example',
+    '/\r\nSet-Cookie: a=b',
+    '/a\0',
+    '/a\u007f',
+    '/\u0085/evil.example',
+    '\t/a',
+    ' /a',
+    '/..//evil.example',
+    '/.//evil.example',
+    '/a/..//evil.example',
+    '/%2e%2e//evil.example',
+    '/.%2e//evil.example',
+    'https://evil.example',
+    'https:evil.example',
+    'javascript:alert(1)',
+    'https://shop.example/',
+    '@evil.example',
+    `${long}a`,
+    `/${'é'.repeat(999)}💩`,
   ]
   const queries = bad.map((path) => `returnTo=${encodeURIComponent(path)}`)
   for (const query of [

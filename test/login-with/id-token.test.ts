@@ -47,7 +47,7 @@ t.test(
       nonce: [...notString, '', 'another'],
       sub: [...notString, '', 'a'.repeat(256), 'a\nb', 'a\0', '\u007f'],
       exp: [...notTime, now - 60, now - 7200],
-      iat: notTime,
+      iat: [...notTime, now + 600],
       nbf: [null, '1', {}, [now], now + 600],
       auth_time: [null, '1', {}, -1],
     }

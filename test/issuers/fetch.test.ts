@@ -4,7 +4,6 @@ import { gzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import { bodyBytes, reasonOf } from '../../lib/http/fetch.js'
 import { fetchKeySet } from '../../lib/issuers/fetch.js'
-import { limits } from '../../lib/issuers/limits.js'
 import {
   discoveryPath,
   keysPath,

@@ -51,6 +51,9 @@ export interface LoginProviderOptions {
   /**
    * More parameters of the authorization request, such as `prompt`, `login_hint`, `hd` or `max_age`: strings by name, or a
    * function that returns them. Those that the plugin sets itself are not allowed.
+   *
+   * A browser can change all of them. The plugin checks `auth_time` against a `max_age` that is written here; with one of
+   * a function, `username` has to check `claims.auth_time` itself.
    */
   authorizationParams?:
     | Readonly<Record<string, string>>

@@ -1,6 +1,8 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto'
 import { MALFORMED } from '../http/authorization.js'
 import { cookieOf } from '../http/cookie.js'
+import { isPath } from './return-to.js'
+import type { ResolvedProvider } from './options.js'
 
 /** Seconds from the start of a login to its callback. */
 export const attemptLife = 1800
@@ -20,24 +22,27 @@ export type Attempt = ReturnType<typeof attemptOf>
  * @param returnTo - a path from the query; empty for the default
  * @param maxAge - the parameter `max_age` of the authorization request; empty for none
  */
-export function newAttempt(provider: string, returnTo: string, maxAge: string): Attempt {
+export function newAttempt(provider: ResolvedProvider, returnTo: string, maxAge: string): Attempt {
   const bits = randomBytes(32).toString('base64url')
   const end = Math.floor(Date.now() / 1000) + attemptLife
   const path = Buffer.from(returnTo).toString('base64url')
   return attemptOf(provider, `${bits}.${end}.${maxAge}.${path}`)
 }
 
-function attemptOf(provider: string, value: string) {
-  const [bits = '', end, maxAge = '', path = ''] = value.split('.')
+function attemptOf({ name, issuer, authorizationParams: params }: ResolvedProvider, value: string) {
+  const [bits = '', end, sentMaxAge = '', encoded = ''] = value.split('.')
+  const path = Buffer.from(encoded, 'base64url').toString()
+  // What does not depend on the request is not taken from the browser, which can make an attempt of its own.
+  const maxAge = (typeof params === 'object' ? params.max_age : undefined) ?? sentMaxAge
   const derive = (label: string): string =>
     createHmac('sha256', bits).update(label).digest('base64url')
   return {
     value,
-    // The name of a provider has no line feed.
-    state: createHash('sha256').update(`${provider}\n${value}`).digest('base64url'),
+    // A name and an issuer have no line feed.
+    state: createHash('sha256').update(`${name}\n${issuer}\n${value}`).digest('base64url'),
     nonce: derive('nonce'),
     codeVerifier: derive('code_verifier'),
-    returnTo: Buffer.from(path, 'base64url').toString(),
+    returnTo: isPath(path) ? path : '',
     maxAge: maxAge === '' ? null : Number(maxAge),
     isOver: !(Number(end) > Date.now() / 1000),
   }
@@ -62,7 +67,7 @@ export function attemptCookies(header: string | undefined, start: string): strin
  * @returns or why there is none
  */
 export function findAttempt(
-  provider: string,
+  provider: ResolvedProvider,
   state: string,
   header: string | undefined,
   name: string,

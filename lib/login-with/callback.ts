@@ -3,7 +3,6 @@ import { faultOf, refusal, refusalOrFault } from '../errors/errors.js'
 import { reportSuccess } from '../events.js'
 import { ABANDONED, isGone } from '../http/disconnect.js'
 import { queryOf } from '../http/query.js'
-import { giveTokens } from '../login/finish.js'
 import { findUser, isUsableName, withUserTimeout } from '../users/user.js'
 import { viewOf } from '../users/view.js'
 import { cookieName, findAttempt, type Attempt } from './attempt.js'
@@ -76,7 +75,7 @@ function attemptOf(
   let found: Attempt | string = 'no parameter state'
   for (const start of isState ? cookieStarts(request) : []) {
     const name = cookieName(start, state)
-    found = findAttempt(provider.options.name, state, request.headers.cookie, name)
+    found = findAttempt(provider.options, state, request.headers.cookie, name)
     if (typeof found === 'string') continue
     addCookie(reply, name, '', 0)
     return found
@@ -130,8 +129,8 @@ async function logIn(
   const report = loginReport(registration, user, options.name)
   const attempt = { started, confirm: async () => undefined }
   const issued = await registration.issueTokens(username, request, user, attempt, registration)
+  registration.carrier.send(request, reply, issued)
   report(request, started)
-  giveTokens(registration, registration.carrier, request, reply, issued)
 }
 
 /** @throws AuthenticationFault when a getter of the user throws */

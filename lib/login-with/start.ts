@@ -24,7 +24,7 @@ export function start({ provider, addCookie, cookieStarts, redirectUri }: Routes
     }
     const params = paramsOf(provider, request)
     const { max_age: maxAge = '' } = params
-    const attempt = newAttempt(name, returnTo ?? '', maxAge)
+    const attempt = newAttempt(provider.options, returnTo ?? '', maxAge)
     const all = {
       ...params,
       response_type: 'code',

@@ -39,7 +39,8 @@ t.test('a start leads the browser to the provider, with each parameter once', as
     samesite: 'Lax',
   })
   t.equal(cookie?.name, `__Host-login-${state.slice(0, 16)}`)
-  t.equal(state, createHash('sha256').update(`corp\n${cookie?.value}`).digest('base64url'))
+  const attempt = `corp\n${provider.url}\n${cookie?.value}`
+  t.equal(state, createHash('sha256').update(attempt).digest('base64url'))
 })
 
 t.test('the cookie of an attempt is named like the others', async (t) => {

@@ -95,6 +95,7 @@ t.test(
 t.test('a user service, a claim or a store that fails lets nobody in', async (t) => {
   const provider = await startProvider(t)
   const broken = breakable(heldStore().factory)
+  const logins = eventsOf(t, 'login')
   const thrown = new Error('a secret of the database')
   const bad = (): never => {
     throw thrown
@@ -125,6 +126,12 @@ t.test('a user service, a claim or a store that fails lets nobody in', async (t)
       'ERR_AUTH_AUTHENTICATOR',
     ],
     ['claims', { login: { claims: bad } }, 500, 'ERR_AUTH_TOKEN_FUNC'],
+    [
+      'claims that no cookie has room for',
+      { login: { claims: () => ({ big: 'a'.repeat(6000) }) } },
+      500,
+      'ERR_AUTH_COOKIE',
+    ],
     ['store', { sessions: { store: broken.factory } }, 503, 'ERR_AUTH_STORE_UNAVAILABLE'],
   ]
   for (const [what, options, status, code] of rows) {
@@ -138,7 +145,17 @@ t.test('a user service, a claim or a store that fails lets nobody in', async (t)
     t.notMatch(response.body, /database/, what)
     t.ok(linesOf(response).every(isAttempt), `${what}: no session`)
     t.equal(response.headers['retry-after'] !== undefined, status === 503, what)
+    t.strictSame(logins, [], `${what}: no event of a login`)
   }
+})
+
+t.test('login.body is not asked, since a login with a provider has no body', async (t) => {
+  const provider = await startProvider(t)
+  const body = (): never => {
+    throw new Error('not asked')
+  }
+  const { logIn } = await loginApp(t, provider, {}, { login: { body } })
+  t.equal((await logIn()).statusCode, 303)
 })
 
 t.test(

@@ -1,0 +1,63 @@
+import { createHash, createHmac } from 'node:crypto'
+import t from 'tap'
+import { loginApp } from '../helpers/login-app.js'
+import { startProvider } from '../helpers/provider.js'
+import { epochSeconds } from '../helpers/tokens.js'
+
+/** As the plugin writes it, which anybody can read. */
+function forge(issuer: string, returnTo: string) {
+  const bits = 'a'.repeat(43)
+  const path = Buffer.from(returnTo).toString('base64url')
+  const value = `${bits}.${epochSeconds() + 60}..${path}`
+  const digest = (text: string): string => createHash('sha256').update(text).digest('base64url')
+  const derive = (label: string): string =>
+    createHmac('sha256', bits).update(label).digest('base64url')
+  const state = digest(`corp\n${issuer}\n${value}`)
+  const parameters = { nonce: derive('nonce'), code_challenge: digest(derive('code_verifier')) }
+  return { cookie: `__Host-login-${state.slice(0, 16)}=${value}`, sent: { state, ...parameters } }
+}
+
+t.test('a browser that makes an attempt of its own does not get around max_age', async (t) => {
+  const provider = await startProvider(t)
+  const authorizationParams = { max_age: '600' }
+  const { finish, last } = await loginApp(t, provider, { authorizationParams })
+  // The same app without the option makes good attempts.
+  const { begin } = await loginApp(t, provider)
+  t.equal((await finish(await begin())).statusCode, 303)
+  provider.idToken = { claims: { auth_time: epochSeconds() - 700 } }
+  t.equal((await finish(await begin())).statusCode, 401)
+  t.match(last(), { code: 'ERR_AUTH_LOGIN_INVALID', reason: /auth_time/ })
+})
+
+t.test('an attempt that a browser has made leads nowhere else than into the app', async (t) => {
+  const provider = await startProvider(t)
+  const { begin, finish } = await loginApp(t, provider)
+  const rows: [returnTo: string, location: string][] = [
+    ['/notes', '/notes'],
+    ['//evil.example', '/'],
+    ['https://evil.example', '/'],
+    ['javascript:alert(1)', '/'],
+  ]
+  for (const [returnTo, location] of rows) {
+    const { cookie, sent } = forge(provider.url, returnTo)
+    const { response, ...begun } = await begin()
+    const authorization = new URL(String(response.headers.location))
+    for (const [name, value] of Object.entries(sent)) authorization.searchParams.set(name, value)
+    const callback = provider.visit(authorization)
+    t.match(await finish({ ...begun, response, cookie, callback }), {
+      statusCode: 303,
+      headers: { location },
+    })
+  }
+})
+
+t.test('an attempt is of no use to a provider of the same name with another issuer', async (t) => {
+  const [honest, evil] = [await startProvider(t), await startProvider(t)]
+  const { finish, last } = await loginApp(t, honest)
+  const { begin } = await loginApp(t, evil)
+  const begun = await begin()
+  // The evil provider leads the browser to the honest one, or back with a code that it has got there.
+  const callback = honest.visit(new URL(String(begun.response.headers.location)))
+  t.equal((await finish({ ...begun, callback })).statusCode, 401)
+  t.equal(last().code, 'ERR_AUTH_LOGIN_STATE')
+})

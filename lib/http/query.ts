@@ -12,17 +12,18 @@ export function badRequest(message: string): never {
   throw Object.assign(new Error(message), { statusCode: 400, code: 'FST_ERR_VALIDATION' })
 }
 
-type Serialize = (request: FastifyRequest) => object
+type Serialize = (request: FastifyRequest) => unknown
 
 /** A serializer for the log: that of the app, for a request whose address has no query. */
 export function withoutQuery(log: FastifyBaseLogger): Serialize {
   const kSerializers = Symbol.for('pino.serializers')
   const { req } = (log as { [kSerializers]?: { req?: Serialize } })[kSerializers] ?? {}
   return (request) => {
-    const { method, host, ip } = request
+    const { method, host, ip, raw } = request
     const url = pathOf(request.url)
-    const own = { url: { value: url }, originalUrl: { value: url }, query: { value: {} } }
-    const fields = req?.(Object.create(request, own) as FastifyRequest)
-    return { ...(fields ?? { method, host, remoteAddress: ip }), url }
+    if (req === undefined) return { method, url, host, remoteAddress: ip }
+    const address = { url: { value: url }, originalUrl: { value: url } }
+    const own = { ...address, raw: { value: Object.create(raw, address) as object } }
+    return req(Object.create(request, { ...own, query: { value: {} } }) as FastifyRequest)
   }
 }

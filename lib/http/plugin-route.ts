@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptio
 import type { TObject } from '@sinclair/typebox/type'
 import { withoutUndefined } from '../common/objects.js'
 import type { Authenticator } from '../../types/authenticator.js'
+import type { AuthenticationErrorLike } from '../../types/errors.js'
 
 /** A route that the plugin adds to an app. It is open: it reads the credentials that it needs itself. */
 export interface PluginRoute {
@@ -17,6 +18,12 @@ export interface PluginRoute {
   readonly ifTaken: string
   readonly body?: RouteBody
   readonly work: Work
+  /** Its name in the log and in events of rejections. Default: {@link kind}. */
+  readonly authenticator?: string
+  /** What else they say of a rejection. */
+  readonly about?: object
+  /** Sends something else for a rejection. */
+  onRejection?(error: AuthenticationErrorLike, reply: FastifyReply): FastifyReply
   /** For API documents, which leave out a route without. */
   readonly notes?: RouteNotes
   readonly options?: RouteShorthandOptions

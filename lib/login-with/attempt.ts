@@ -1,14 +1,16 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto'
+import type { FastifyReply } from 'fastify'
+import { refusal } from '../errors/errors.js'
 import { MALFORMED } from '../http/authorization.js'
-import { cookieOf } from '../http/cookie.js'
+import { cookieOf, setCookie } from '../http/cookie.js'
 import { isPath } from './return-to.js'
 import type { ResolvedProvider } from './options.js'
 
 /** Seconds from the start of a login to its callback. */
-export const attemptLife = 1800
+const life = 1800
 
 /** From so many cookies of attempts on, a start clears them: abandoned ones would fill the headers. */
-export const mostAttempts = 5
+const mostAttempts = 5
 
 /**
  * A login that a browser has begun. All of it is in one cookie, and `state` is the digest of that, so that nobody can change
@@ -24,7 +26,7 @@ export type Attempt = ReturnType<typeof attemptOf>
  */
 export function newAttempt(provider: ResolvedProvider, returnTo: string, maxAge: string): Attempt {
   const bits = randomBytes(32).toString('base64url')
-  const end = Math.floor(Date.now() / 1000) + attemptLife
+  const end = Math.floor(Date.now() / 1000) + life
   const path = Buffer.from(returnTo).toString('base64url')
   return attemptOf(provider, `${bits}.${end}.${maxAge}.${path}`)
 }
@@ -48,33 +50,41 @@ function attemptOf({ name, issuer, authorizationParams: params }: ResolvedProvid
   }
 }
 
-/** The name of the cookie of an attempt. */
-export const cookieName = (start: string, state: string): string =>
-  `${start}login-${state.slice(0, 16)}`
+const cookieName = (start: string, state: string): string => `${start}login-${state.slice(0, 16)}`
 
-/** The names of the cookies of attempts in a request. */
-export function attemptCookies(header: string | undefined, start: string): string[] {
-  const names = (header ?? '').split(';').map((pair) => pair.split('=', 1).join().trim())
-  const isAttempt = (name: string): boolean =>
-    name.startsWith(`${start}login-`) && /^[\w-]{16}$/.test(name.slice(start.length + 6))
-  return [...new Set(names.filter(isAttempt))]
+function addCookie(reply: FastifyReply, name: string, value: string, maxAge: number): void {
+  const isSecure = name.startsWith('__Host-')
+  // Strict would miss the callback, to which another site leads.
+  void reply.header('set-cookie', setCookie({ name, value, maxAge, isSecure, sameSite: 'Lax' }))
 }
 
-/**
- * Finds the attempt of a callback in the cookie of its `state`.
- *
- * @param header - the value of the header `Cookie`
- * @returns or why there is none
- */
-export function findAttempt(
+/** @param start - what the names of cookies begin with */
+export function keepAttempt({ state, value }: Attempt, start: string, reply: FastifyReply): void {
+  const pairs = (reply.request.headers.cookie ?? '').split(';')
+  const names = new Set(pairs.map((pair) => pair.split('=', 1).join().trim()))
+  const present = [...names].filter(
+    (name) => /login-[\w-]{16}$/.test(name) && name === cookieName(start, name.slice(-16)),
+  )
+  if (present.length >= mostAttempts) for (const name of present) addCookie(reply, name, '', 0)
+  addCookie(reply, cookieName(start, state), value, life)
+}
+
+/** The attempt of a parameter `state`, whose cookie the response clears. @throws ERR_AUTH_LOGIN_STATE */
+export function takeAttempt(
   provider: ResolvedProvider,
   state: string,
-  header: string | undefined,
-  name: string,
-): Attempt | string {
-  const value = cookieOf(header, name)
-  if (value === null) return 'no cookie of this attempt: did it begin on another host?'
+  start: string,
+  reply: FastifyReply,
+): Attempt {
+  const name = cookieName(start, state)
+  const value = cookieOf(reply.request.headers.cookie, name)
+  if (value === null) throw noAttempt('no cookie of this attempt: did it begin on another host?')
   const attempt = value === MALFORMED ? null : attemptOf(provider, value)
-  if (attempt?.state !== state) return 'the cookie of this attempt was changed'
-  return attempt.isOver ? 'the attempt has expired' : attempt
+  if (attempt?.state !== state) throw noAttempt('state or the cookie of this attempt was changed')
+  if (attempt.isOver) throw noAttempt('the attempt has expired')
+  addCookie(reply, name, '', 0)
+  return attempt
 }
+
+const noAttempt = (cause: string): Error =>
+  refusal('auth.login-expired', { code: 'ERR_AUTH_LOGIN_STATE', cause })

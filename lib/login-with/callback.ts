@@ -1,14 +1,14 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { faultOf, refusal, refusalOrFault } from '../errors/errors.js'
-import { reportSuccess } from '../events.js'
+import { refusal, refusalOrFault } from '../errors/errors.js'
 import { ABANDONED, isGone } from '../http/disconnect.js'
-import { queryOf } from '../http/query.js'
+import { badRequest, queryOf } from '../http/query.js'
+import { tokensReport } from '../login/finish.js'
+import { urlOf } from '../login/plugin-routes.js'
 import { findUser, isUsableName, withUserTimeout } from '../users/user.js'
-import { viewOf } from '../users/view.js'
-import { cookieName, findAttempt, type Attempt } from './attempt.js'
-import { invalid, type Exchange, type Exchanged } from './exchange.js'
-import type { Provider } from './provider.js'
+import { takeAttempt } from './attempt.js'
+import { exchange, invalid } from './exchange.js'
 import { pathAt } from './return-to.js'
+import type { Provider } from './provider.js'
 import type { Registration } from '../feature.js'
 import type { Work } from '../http/plugin-route.js'
 import type { UserService } from '../../types/user-service.js'
@@ -17,15 +17,13 @@ import type { UserService } from '../../types/user-service.js'
 export interface Routes {
   readonly registration: Registration
   readonly provider: Provider
-  readonly exchange: Exchange
+  /** Of the start, below the prefix. */
+  readonly path: string
   readonly returnTo: string
   /** Whether browsers withhold the cookies of a login after a redirect that began on another site. */
   readonly isStrict: boolean
-  /** What names of cookies may begin with in a request, first where new ones do. */
-  cookieStarts(request: FastifyRequest): readonly string[]
-  addCookie(reply: FastifyReply, name: string, value: string, maxAge: number): void
-  /** The parameter `redirect_uri`. */
-  redirectUri(request: FastifyRequest): string
+  /** What the names of cookies begin with. */
+  cookieStart(request: FastifyRequest): string
 }
 
 /** Errors of RFC 6749 §4.1.2.1 and OpenID Connect Core §3.1.2.6, which a reason may name. */
@@ -37,20 +35,21 @@ const knownErrors = new Set(
 
 /** Ends a login, to which the provider has led the browser back. */
 export function callback(routes: Routes): Work {
-  const { registration, provider, exchange, returnTo } = routes
+  const { registration, provider, returnTo, cookieStart } = routes
   const { refuseToken, countRejectedToken } = registration.passwords
   return async (request, reply, started) => {
     const query = queryOf(request)
-    const attempt = attemptOf(routes, query, request, reply)
+    const state = query.getAll('state').join()
+    const attempt = takeAttempt(provider.options, state, cookieStart(request), reply)
     // Each attempt has a name of its own, so that only its address has a limit.
-    const counted = `login ${attempt.state}`
+    const counted = `login ${state}`
     await refuseToken(counted, request)
     try {
       const metadata = await provider.metadata()
-      const sendsIssuer = metadata.authorization_response_iss_parameter_supported === true
+      const sendsIssuer = Boolean(metadata.authorization_response_iss_parameter_supported)
       checkParameters(query, sendsIssuer, metadata.issuer)
-      const uri = routes.redirectUri(request)
-      const found = await exchange.run(metadata, query, attempt, uri)
+      const uri = redirectUri(routes, request)
+      const found = await exchange(provider, metadata, query, attempt, uri)
       if (isGone(request)) throw ABANDONED
       await logIn(routes, found, request, reply, started)
     } catch (error) {
@@ -61,26 +60,6 @@ export function callback(routes: Routes): Work {
     const address = attempt.returnTo === '' ? returnTo : pathAt(returnTo, attempt.returnTo)
     return leadTo(address, routes, reply)
   }
-}
-
-/** The attempt of the parameter `state`, whose cookie the response clears. @throws ERR_AUTH_LOGIN_STATE */
-function attemptOf(
-  { provider, cookieStarts, addCookie }: Routes,
-  query: URLSearchParams,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Attempt {
-  const [state = '', ...others] = query.getAll('state')
-  const isState = others.length === 0 && /^[\w-]{43}$/.test(state)
-  let found: Attempt | string = 'no parameter state'
-  for (const start of isState ? cookieStarts(request) : []) {
-    const name = cookieName(start, state)
-    found = findAttempt(provider.options, state, request.headers.cookie, name)
-    if (typeof found === 'string') continue
-    addCookie(reply, name, '', 0)
-    return found
-  }
-  throw refusal('auth.login-expired', { code: 'ERR_AUTH_LOGIN_STATE', cause: found })
 }
 
 /** @throws ERR_AUTH_LOGIN_INVALID, ERR_AUTH_LOGIN_DENIED */
@@ -101,47 +80,47 @@ function checkParameters(query: URLSearchParams, sendsIssuer: boolean, issuer: s
 
 async function logIn(
   { registration, provider: { options } }: Routes,
-  { claims, tokens }: Exchanged,
+  { claims, tokens }: Awaited<ReturnType<typeof exchange>>,
   request: FastifyRequest,
   reply: FastifyReply,
   started: number,
 ): Promise<void> {
   const { userService, userServiceTimeout: timeout } = registration.options
   const ask = async (): Promise<unknown> => options.username(claims, request, tokens)
-  const fail = (error: unknown): never => {
-    throw refusalOrFault('ERR_AUTH_USER_SERVICE', error)
-  }
-  const name = (await withUserTimeout(ask(), timeout).catch(fail)) ?? null
-  if (name !== null && !isUsableName(name)) {
-    const expected =
-      'a non-empty string of at most 1,024 bytes without control characters, a finite number, null or undefined'
-    const place = `loginWith.${options.name}.username()`
-    fail(new TypeError(`${place} returned a ${typeof name} that is no name, expected ${expected}.`))
-  }
-  const username = name as string | number | null
-  const service = userService as UserService
-  const user = username === null ? null : await findUser(service, username, request, timeout)
-  if (username === null || user === null) {
-    const cause = username === null ? 'username() returned none' : 'user not found'
-    throw refusal('auth.forbidden', { code: 'ERR_AUTH_LOGIN_REFUSED', cause })
-  }
+  const username = await withUserTimeout(ask(), timeout)
+    .then((name) => usableName(name, options.name))
+    .catch((error: unknown) => {
+      throw refusalOrFault('ERR_AUTH_USER_SERVICE', error)
+    })
+  const user = await findUser(userService as UserService, username, request, timeout)
+  if (user === null) throw unknownUser('user not found')
   if (isGone(request)) throw ABANDONED
-  const report = loginReport(registration, user, options.name)
+  const report = tokensReport(registration, user)
   const attempt = { started, confirm: async () => undefined }
   const issued = await registration.issueTokens(username, request, user, attempt, registration)
   registration.carrier.send(request, reply, issued)
-  report(request, started)
+  report(request, 'login', started, { provider: options.name })
 }
 
-/** @throws AuthenticationFault when a getter of the user throws */
-function loginReport({ hiddenFields }: Registration, user: object, provider: string) {
-  try {
-    const view = viewOf(user, hiddenFields)
-    return (request: FastifyRequest, started: number): void =>
-      reportSuccess(request, view, 'login', started, { provider })
-  } catch (error) {
-    throw faultOf('ERR_AUTH_AUTHENTICATOR', error)
-  }
+/** @throws ERR_AUTH_LOGIN_REFUSED for none, TypeError */
+function usableName(name: unknown, provider: string): string | number {
+  if (name === null || name === undefined) throw unknownUser('username() returned none')
+  if (isUsableName(name)) return name
+  throw new TypeError(
+    `loginWith.${provider}.username() returned a ${typeof name} that is no name, expected a non-empty string of at most 1,024 bytes without control characters, a finite number, null or undefined.`,
+  )
+}
+
+const unknownUser = (cause: string): Error =>
+  refusal('auth.forbidden', { code: 'ERR_AUTH_LOGIN_REFUSED', cause })
+
+/** The parameter `redirect_uri`. */
+export function redirectUri({ registration, provider, path }: Routes, request: FastifyRequest) {
+  const { redirectUri: given } = provider.options
+  if (given !== undefined) return given
+  const { protocol, host } = request
+  const uri = `${protocol}://${host}${urlOf(registration.app, `${path}/callback`)}`
+  return URL.canParse(uri) ? new URL(uri).href : badRequest('headers/host must be a host')
 }
 
 /** Leads the browser on. Strict cookies need a page for it: browsers withhold them after a redirect of the provider. */

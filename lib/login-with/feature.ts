@@ -1,8 +1,7 @@
 import { wrongOption } from '../errors/errors.js'
 import { urlOf } from '../login/plugin-routes.js'
 import { wantedLogin } from '../login/route.js'
-import { Exchange, type OpenIdClient } from './exchange.js'
-import { resolveProviders, type ResolvedProvider } from './options.js'
+import { resolveProvider, type ResolvedProvider } from './options.js'
 import { Provider } from './provider.js'
 import { providerRoutes } from './routes.js'
 import type { Feature, FeatureContext } from '../feature.js'
@@ -12,7 +11,7 @@ import type { LoginProvider, LoginProviderOptions } from '../../types/login-with
 export { schema } from './options.js'
 
 interface Resolved {
-  readonly client: OpenIdClient
+  readonly client: Provider['client']
   readonly providers: readonly ResolvedProvider[]
 }
 
@@ -20,17 +19,18 @@ interface Resolved {
 export async function resolve(
   given: Readonly<Record<string, LoginProviderOptions>>,
 ): Promise<Resolved> {
-  const providers = resolveProviders(given)
-  const client: Partial<OpenIdClient> = await import('openid-client').catch((error: unknown) =>
-    wrongOption(
-      'option "loginWith" needs the package openid-client, which could not be loaded: npm install openid-client@6. It needs Node.js 20.19, 22.12 or newer.',
-      error,
-    ),
+  const providers = Object.entries(given).map(([name, each]) => resolveProvider(name, each))
+  const client: Partial<Provider['client']> = await import('openid-client').catch(
+    (error: unknown) =>
+      wrongOption(
+        'option "loginWith" needs the package openid-client, which could not be loaded: npm install openid-client@6. It needs Node.js 20.19, 22.12 or newer.',
+        error,
+      ),
   )
   if (client.Configuration === undefined || client.enableNonRepudiationChecks === undefined) {
     wrongOption('option "loginWith" needs version 6 of openid-client: npm install openid-client@6.')
   }
-  return { client: client as OpenIdClient, providers }
+  return { client: client as Provider['client'], providers }
 }
 
 /** For the test kit. */
@@ -47,8 +47,7 @@ export interface LoginWithTesting {
 /** The option `loginWith`: sign-in with OpenID providers. @throws ERR_AUTH_OPTION */
 export function create({ resolved, options, log }: FeatureContext<Resolved>): Feature {
   const { sessions, cookies, userService, login } = options
-  const needs = { sessions, cookies, userService }
-  for (const [name, value] of Object.entries(needs)) {
+  for (const [name, value] of Object.entries({ sessions, cookies, userService })) {
     if (value !== undefined && value !== false) continue
     stop(
       `the option "${name}" is missing, which says where users, sessions and tokens are. Set it.`,
@@ -59,19 +58,17 @@ export function create({ resolved, options, log }: FeatureContext<Resolved>): Fe
       '"login" is false. To leave out the login with a password alone, write login: { passwords: false }.',
     )
   }
-  const opened = resolved.providers.map((each) => new Provider(each, log))
+  const opened = resolved.providers.map((each) => new Provider(each, resolved.client, log))
   const paths = new Map<string, string>()
-  const apis = opened.map((each) => [each.options.name, apiOf(each)] as const)
   return {
     name: 'loginWith',
-    api: Object.fromEntries(apis),
+    api: Object.fromEntries(opened.map((each) => [each.options.name, apiOf(each)])),
     routes(registration) {
       const wanted = wantedLogin(registration)
       if (wanted === null) return stop('there is no key that signs tokens: set "jwt".')
       const jar = cookies === true ? {} : (cookies ?? {})
       return opened.flatMap((provider) => {
-        const exchange = new Exchange(resolved.client, provider)
-        const routes = providerRoutes(registration, wanted, jar, provider, exchange)
+        const routes = providerRoutes(registration, wanted, jar, provider)
         paths.set(provider.options.name, urlOf(registration.app, String(routes[0]?.path)))
         return routes
       })
@@ -97,7 +94,7 @@ function apiOf(provider: Provider): LoginProvider {
     async logoutUrl({ returnTo } = {}) {
       const { end_session_endpoint: endSession } = await provider.metadata()
       if (endSession === undefined) return null
-      const url = new URL(String(endSession))
+      const url = new URL(endSession)
       url.searchParams.set('client_id', provider.options.clientId)
       if (returnTo !== undefined) url.searchParams.set('post_logout_redirect_uri', returnTo)
       return url.href

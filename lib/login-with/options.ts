@@ -1,17 +1,9 @@
 import * as Type from '@sinclair/typebox/type'
 import { wrongOption } from '../errors/errors.js'
 import { secureAddress } from '../http/address.js'
-import {
-  anyFunction,
-  byName,
-  check,
-  flag,
-  oneOf,
-  optional,
-  strict,
-  text,
-} from '../options/check.js'
 import { isPlain } from '../common/objects.js'
+import { anyFunction, byName, flag, oneOf, optional, strict, text } from '../options/check.js'
+import { withDefaults } from '../options/defaults.js'
 import type { LoginProviderOptions } from '../../types/login-with.js'
 
 /** Parameters of the authorization request that the plugin sets, or that would change what is sent back. */
@@ -55,42 +47,31 @@ const provider = strict(
   'an object with issuer, clientId, username',
 )
 
-export const schema = byName(
-  Type.Object({}, { description: 'an object with issuer, clientId, username' }),
-  'an object of providers by name',
-)
+export const schema = byName(provider, 'an object of providers by name')
 
-export interface ResolvedProvider extends LoginProviderOptions {
-  readonly name: string
-  readonly scope: string
-}
+/** What a provider has by default. */
+const defaults = { scope: 'openid profile email', clockTolerance: 30 }
 
-/** Checks the option `loginWith`, and adds defaults. @throws ERR_AUTH_OPTION */
-export function resolveProviders(
-  given: Readonly<Record<string, LoginProviderOptions>>,
-): ResolvedProvider[] {
-  return Object.entries(given).map(([name, options]) => {
-    const place = `loginWith.${name}`
-    if (!/^[A-Za-z0-9][\w-]{0,63}$/.test(name)) {
-      wrongOption(
-        `option "loginWith": found a provider with the name ${JSON.stringify(name)}, expected 1 to 64 letters, digits, - and _, with a letter or a digit first: it is part of the paths.`,
-      )
-    }
-    if ('clientSecret' in options && options.clientSecret === undefined) {
-      wrongOption(
-        `option "${place}.clientSecret": found undefined, expected a string. Is its variable set? For a public client, leave the option out.`,
-      )
-    }
-    const checked = check<LoginProviderOptions>(provider, options, place)
-    checkAddress(`${place}.issuer`, checked.issuer, true)
-    if (checked.redirectUri !== undefined) {
-      checkAddress(`${place}.redirectUri`, checked.redirectUri, false)
-    }
-    const { authorizationParams: params } = checked
-    if (typeof params === 'object') checkParams(params, `option "${place}.authorizationParams"`)
-    const { scope = 'openid profile email' } = checked
-    return { ...checked, name, scope }
-  })
+export type ResolvedProvider = LoginProviderOptions & typeof defaults & { readonly name: string }
+
+/** Checks what the schema cannot say, and adds defaults. @throws ERR_AUTH_OPTION */
+export function resolveProvider(name: string, given: LoginProviderOptions): ResolvedProvider {
+  const place = `loginWith.${name}`
+  if (!/^[A-Za-z0-9][\w-]{0,63}$/.test(name)) {
+    wrongOption(
+      `option "loginWith": found a provider with the name ${JSON.stringify(name)}, expected 1 to 64 letters, digits, - and _, with a letter or a digit first: it is part of the paths.`,
+    )
+  }
+  if ('clientSecret' in given && given.clientSecret === undefined) {
+    wrongOption(
+      `option "${place}.clientSecret": found undefined, expected a string. Is its variable set? For a public client, leave the option out.`,
+    )
+  }
+  const { issuer, redirectUri, authorizationParams: params } = given
+  checkAddress(`${place}.issuer`, issuer, true)
+  if (redirectUri !== undefined) checkAddress(`${place}.redirectUri`, redirectUri, false)
+  if (typeof params === 'object') checkParams(params, `option "${place}.authorizationParams"`)
+  return { ...withDefaults(defaults, given), name }
 }
 
 function checkAddress(option: string, address: string, isIssuer: boolean): void {

@@ -1,5 +1,5 @@
 import type { FastifyBaseLogger } from 'fastify'
-import type { ServerMetadata } from 'openid-client'
+import type { ExportedJWKSCache, ServerMetadata } from 'openid-client'
 import { refusal } from '../errors/errors.js'
 import { channels } from '../events.js'
 import { withTimeout } from '../common/timeout.js'
@@ -15,6 +15,8 @@ const fresh = 60 * 60_000
 export class Provider {
   /** Replaced by the test kit. */
   send: Send | undefined = undefined
+  /** The last key set that was fetched. */
+  keys: { readonly jwks: ExportedJWKSCache['jwks']; readonly fetchedAt: number } | null = null
   #metadata: ServerMetadata | null = null
   #fetchedAt = 0
   #running: Promise<void> | null = null
@@ -24,6 +26,7 @@ export class Provider {
 
   constructor(
     readonly options: ResolvedProvider,
+    readonly client: typeof import('openid-client'),
     private readonly log: FastifyBaseLogger,
   ) {}
 
@@ -38,10 +41,7 @@ export class Provider {
   begin(): Promise<void> | null {
     if (this.#running !== null) return this.#running
     if (this.#isClosed || this.#backoff.pause > 0) return null
-    const running = this.#fetch(this.send).finally(() => {
-      if (this.#running === running) this.#running = null
-    })
-    return (this.#running = running)
+    return (this.#running = this.#fetch(this.send).finally(() => (this.#running = null)))
   }
 
   /** Five seconds for work, and no more when the app closes. fetch() of Node 20 can miss the abort of a signal. */
@@ -49,8 +49,7 @@ export class Provider {
     const abort = new AbortController()
     this.#aborts.add(abort)
     try {
-      const late = (): Error => new FetchError('it took too long')
-      return await withTimeout(work(abort.signal), 5_000, late)
+      return await withTimeout(work(abort.signal), 5_000, () => new FetchError('it took too long'))
     } finally {
       abort.abort()
       this.#aborts.delete(abort)
@@ -97,33 +96,19 @@ export class Provider {
   }
 }
 
-/** What is used of the metadata. @throws FetchError */
+/** @throws FetchError where an address that is used is not secure */
 function checked(
   issuer: string,
   found: Readonly<Record<string, unknown>>,
   needsUserinfo: boolean,
 ): ServerMetadata {
-  const address = (name: string): string => {
+  const addresses = ['authorization_endpoint', 'token_endpoint', 'jwks_uri']
+  if (needsUserinfo) addresses.push('userinfo_endpoint')
+  if ('end_session_endpoint' in found) addresses.push('end_session_endpoint')
+  const own = addresses.map((name) => {
     const url = metadataAddress(issuer, found[name])
     if (url === null) throw new FetchError(`${name} of the metadata is not an https address`)
-    return url.href
-  }
-  const { id_token_signing_alg_values_supported: algorithms } = found
-  const { token_endpoint_auth_methods_supported: methods } = found
-  return {
-    issuer,
-    authorization_endpoint: address('authorization_endpoint'),
-    token_endpoint: address('token_endpoint'),
-    jwks_uri: address('jwks_uri'),
-    ...(needsUserinfo && { userinfo_endpoint: address('userinfo_endpoint') }),
-    ...('end_session_endpoint' in found && {
-      end_session_endpoint: address('end_session_endpoint'),
-    }),
-    ...(Array.isArray(methods) && { token_endpoint_auth_methods_supported: methods as string[] }),
-    ...(Array.isArray(algorithms) && {
-      id_token_signing_alg_values_supported: algorithms as string[],
-    }),
-    authorization_response_iss_parameter_supported:
-      found.authorization_response_iss_parameter_supported === true,
-  }
+    return [name, url.href]
+  })
+  return { ...found, ...Object.fromEntries(own), issuer } as ServerMetadata
 }

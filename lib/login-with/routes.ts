@@ -1,21 +1,24 @@
-import { isAuthenticationError } from '../errors/errors.js'
-import { reportRefusal } from '../events.js'
-import { messageOf, sendRefusal, setChallenges } from '../guard/response.js'
+import { createHash } from 'node:crypto'
+import type { FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify'
+import { ignoreRejection } from '../common/objects.js'
 import { isProduction } from '../common/production.js'
+import { faultOf } from '../errors/errors.js'
 import { cookieStart, isLocal } from '../http/cookie-names.js'
-import { setCookie } from '../http/cookie.js'
 import { sharedOptions, type PluginRoute, type Work } from '../http/plugin-route.js'
-import { badRequest, withoutQuery } from '../http/query.js'
+import { badRequest, queryOf, withoutQuery } from '../http/query.js'
 import { moveRoutes } from '../login/route.js'
-import { urlOf } from '../login/plugin-routes.js'
-import { callback, leadTo, type Routes } from './callback.js'
-import { targetOf } from './return-to.js'
-import { start } from './start.js'
-import type { Exchange } from './exchange.js'
+import { keepAttempt, newAttempt } from './attempt.js'
+import { callback, leadTo, redirectUri, type Routes } from './callback.js'
+import { checkParams } from './options.js'
+import { isPath, targetOf } from './return-to.js'
 import type { Provider } from './provider.js'
 import type { Registration } from '../feature.js'
 import type { ResolvedLogin } from '../options/resolve.js'
+import type { AuthenticationErrorLike } from '../../types/errors.js'
 import type { CookieOptions } from '../../types/cookies.js'
+
+const overHttp =
+  'fastify-authn: a login with a provider began over http, where browsers do not keep its cookie. If a proxy terminates TLS, set trustProxy of Fastify. This is logged once'
 
 /** The two routes of a provider. @throws ERR_AUTH_OPTION */
 export function providerRoutes(
@@ -23,49 +26,42 @@ export function providerRoutes(
   login: ResolvedLogin,
   { name: jar = '', sameSite, trustedOrigins = [] }: CookieOptions,
   provider: Provider,
-  exchange: Exchange,
 ): PluginRoute[] {
-  const { app } = registration
-  const { name, returnTo = '/', failureTo, redirectUri } = provider.options
-  const place = `loginWith.${name}`
-  const failure = failureTo && targetOf(`${place}.failureTo`, failureTo, trustedOrigins)
+  const { name, returnTo = '/', failureTo } = provider.options
+  const option = `loginWith.${name}`
+  const failure = failureTo && targetOf(`${option}.failureTo`, failureTo, trustedOrigins)
   const path = `${login.path.replace(/\/+$/, '')}/${name}`
   const routes: Routes = {
     registration,
     provider,
-    exchange,
-    returnTo: targetOf(`${place}.returnTo`, returnTo, trustedOrigins),
+    path,
+    returnTo: targetOf(`${option}.returnTo`, returnTo, trustedOrigins),
     isStrict: sameSite === 'strict',
-    cookieStarts(request) {
-      const strict = cookieStart('__Host-', jar)
-      return !isProduction() && isLocal(request) ? [cookieStart('', jar), strict] : [strict]
-    },
-    addCookie(reply, cookie, value, maxAge) {
-      const isSecure = cookie.startsWith('__Host-')
-      // Strict would miss the callback, to which another site leads.
-      const line = setCookie({ name: cookie, value, maxAge, isSecure, sameSite: 'Lax' })
-      void reply.header('set-cookie', line)
-    },
-    redirectUri({ protocol, host }) {
-      if (redirectUri !== undefined) return redirectUri
-      const uri = `${protocol}://${host}${urlOf(app, `${path}/callback`)}`
-      return URL.canParse(uri) ? new URL(uri).href : badRequest('headers/host must be a host')
-    },
+    cookieStart: (request) =>
+      cookieStart(isProduction() || !isLocal(request) ? '__Host-' : '', jar),
   }
-  const routeOf = (kind: string, end: string, work: Work, documented: object) => ({
-    kind,
+  const onRejection = ({ code }: AuthenticationErrorLike, reply: FastifyReply): FastifyReply => {
+    const query = new URLSearchParams({ error: code, provider: name }).toString()
+    return leadTo(`${failure}${failure?.includes('?') ? '&' : '?'}${query}`, routes, reply)
+  }
+  const shared = {
     method: 'GET' as const,
-    path: `${path}${end}`,
-    option: place,
+    option,
     ifTaken: moveRoutes,
-    work: withRejections(routes, failure, work),
-    options: {
-      ...sharedOptions(login.routeOptions, documented),
-      // A link checker would use up the code.
-      exposeHeadRoute: false,
-      // That of an app may expect schemas of another library.
-      validatorCompiler: () => () => true,
-      logSerializers: { req: withoutQuery(app.log) },
+    authenticator: 'login',
+    about: { provider: name },
+    ...(failure && { onRejection }),
+  }
+  const optionsOf = (documented: object): RouteShorthandOptions => ({
+    ...sharedOptions(login.routeOptions, documented),
+    // A link checker would use up the code.
+    exposeHeadRoute: false,
+    // That of an app may expect schemas of another library.
+    validatorCompiler: () => () => true,
+    logSerializers: { req: withoutQuery(registration.app.log) },
+    onRequest: async (_, reply) => {
+      // The address has the code (RFC 9700 §4.2.4).
+      void reply.header('cache-control', 'no-store').header('referrer-policy', 'no-referrer')
     },
   })
   const returnToSchema = { type: 'string', description: 'The page that opens then.' }
@@ -76,32 +72,70 @@ export function providerRoutes(
   }
   return [
     {
-      ...routeOf(`login with ${name}`, '', start(routes), documented),
+      ...shared,
+      kind: `login with ${name}`,
+      path,
+      work: start(routes),
+      options: optionsOf(documented),
       notes: { responses: { 303: 'To the provider.' } },
     },
-    routeOf(`login callback of ${name}`, '/callback', callback(routes), {}),
+    {
+      ...shared,
+      kind: `login callback of ${name}`,
+      path: `${path}/callback`,
+      work: callback(routes),
+      options: optionsOf({}),
+    },
   ]
 }
 
-/** @param failureTo - where rejections go; undefined for nowhere */
-function withRejections(routes: Routes, failureTo: string | undefined, work: Work): Work {
-  const { registration, provider } = routes
-  const { name } = provider.options
-  return async (request, reply, started) => {
-    // The address has the code (RFC 9700 §4.2.4).
-    void reply.header('cache-control', 'no-store').header('referrer-policy', 'no-referrer')
-    try {
-      return await work(request, reply, started)
-    } catch (error) {
-      if (!isAuthenticationError(error)) throw error
-      reportRefusal(request, error, 'login', started, null, { provider: name })
-      if (failureTo !== undefined) {
-        const query = new URLSearchParams({ error: error.code, provider: name }).toString()
-        return leadTo(`${failureTo}${failureTo.includes('?') ? '&' : '?'}${query}`, routes, reply)
-      }
-      setChallenges(error, request, reply, registration, ['Bearer'], null, false)
-      sendRefusal(error, messageOf(error, request, registration), reply, registration)
-      return reply
+/** Begins a login: leads the browser to the provider (OpenID Connect Core §3.1.2.1, RFC 7636 §4.3). */
+function start(routes: Routes): Work {
+  const { provider } = routes
+  const { name, clientId, scope } = provider.options
+  let isWarned = false
+  return async (request, reply) => {
+    const [returnTo, ...others] = queryOf(request).getAll('returnTo')
+    if (others.length > 0 || (returnTo !== undefined && !isPath(returnTo))) {
+      return badRequest('querystring/returnTo must be a path of this app')
     }
+    const params = paramsOf(provider, request)
+    const attempt = newAttempt(provider.options, returnTo ?? '', params.max_age ?? '')
+    const all = {
+      ...params,
+      response_type: 'code',
+      client_id: clientId,
+      redirect_uri: redirectUri(routes, request),
+      scope,
+      state: attempt.state,
+      nonce: attempt.nonce,
+      code_challenge: createHash('sha256').update(attempt.codeVerifier).digest('base64url'),
+      code_challenge_method: 'S256',
+    }
+    const url = new URL(String((await provider.metadata()).authorization_endpoint))
+    for (const [key, value] of Object.entries(all)) url.searchParams.set(key, value)
+    const nameStart = routes.cookieStart(request)
+    if (request.protocol === 'http' && nameStart.startsWith('__Host-') && !isWarned) {
+      isWarned = true
+      request.log.warn({ provider: name }, overHttp)
+    }
+    keepAttempt(attempt, nameStart, reply)
+    return reply.redirect(url.href, 303)
+  }
+}
+
+/** @throws ERR_AUTH_AUTHORIZATION_PARAMS */
+function paramsOf(
+  { options }: Provider,
+  request: FastifyRequest,
+): Readonly<Record<string, string>> {
+  const { authorizationParams: given = {}, name } = options
+  if (typeof given !== 'function') return given
+  try {
+    const params: unknown = given(request)
+    ignoreRejection(params)
+    return checkParams(params, `loginWith.${name}.authorizationParams()`)
+  } catch (error) {
+    throw faultOf('ERR_AUTH_AUTHORIZATION_PARAMS', error)
   }
 }

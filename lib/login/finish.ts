@@ -74,8 +74,12 @@ export function giveTokens(
 export function tokensReport({ hiddenFields }: Registration, user: object) {
   try {
     const view = viewOf(user, hiddenFields)
-    return (request: FastifyRequest, name: 'login' | 'refresh', started: number): void =>
-      reportSuccess(request, view, name, started)
+    return (
+      request: FastifyRequest,
+      name: 'login' | 'refresh',
+      started: number,
+      about?: object,
+    ): void => reportSuccess(request, view, name, started, about)
   } catch (error) {
     throw faultOf('ERR_AUTH_AUTHENTICATOR', error)
   }

@@ -101,7 +101,8 @@ function errorHandlerOf(
   }
 }
 
-function handlerOf(registration: Registration, { kind, work, notes }: PluginRoute) {
+function handlerOf(registration: Registration, route: PluginRoute) {
+  const { kind, work, notes, authenticator = kind, about } = route
   // Otherwise the challenge says nothing about a token in the header `Authorization`.
   const readsHeader = notes?.accepts !== undefined
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
@@ -111,7 +112,8 @@ function handlerOf(registration: Registration, { kind, work, notes }: PluginRout
     } catch (error) {
       if (error === ABANDONED) return reply.hijack()
       if (!isAuthenticationError(error)) throw error
-      reportRefusal(request, error, kind, started)
+      reportRefusal(request, error, authenticator, started, null, about)
+      if (route.onRejection !== undefined) return route.onRejection(error, reply)
       setChallenges(error, request, reply, registration, ['Bearer'], null, readsHeader)
       sendRefusal(error, messageOf(error, request, registration), reply, registration)
       return reply

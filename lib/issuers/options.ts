@@ -1,8 +1,16 @@
 import * as Type from '@sinclair/typebox/type'
 import { signingMethods } from '../common/algorithms.js'
 import { wrongOption } from '../errors/errors.js'
-import { secureAddress } from '../http/address.js'
-import { check, anyFunction, byName, oneOf, optional, strict, text } from '../options/check.js'
+import {
+  check,
+  checkAddress,
+  anyFunction,
+  byName,
+  oneOf,
+  optional,
+  strict,
+  text,
+} from '../options/check.js'
 import { audience, tokenRules } from '../options/jwt-schemas.js'
 import { defaults } from '../options/defaults.js'
 import type { ResolvedRules } from '../options/resolve-jwt.js'
@@ -75,7 +83,8 @@ function resolveIssuer(name: string, given: IssuerOptions) {
   const place = `issuers.${name}`
   const checked = check<IssuerOptions>(issuerSchema, given, place)
   const { issuer, jwksUri, algorithms, profile, trusted, audienceClaim = 'aud' } = checked
-  if (jwksUri === undefined) checkAddress(`${place}.issuer`, issuer, true)
+  const remedy = ' If the issuer is not such an address, set "jwksUri".'
+  if (jwksUri === undefined) checkAddress(`${place}.issuer`, issuer, true, remedy)
   else checkAddress(`${place}.jwksUri`, jwksUri, false)
   const audience: readonly string[] = [checked.audience].flat()
   const rules: ResolvedRules = {
@@ -87,19 +96,6 @@ function resolveIssuer(name: string, given: IssuerOptions) {
   }
   const user: IssuerOptions['user'] = (claims, request) => given.user(claims, request)
   return { name, issuer, audience, audienceClaim, jwksUri, algorithms, trusted, user, rules }
-}
-
-/** @param isIssuer - the identifier of an issuer has no query (RFC 8414 §2) */
-function checkAddress(option: string, text: string, isIssuer: boolean): void {
-  const url = secureAddress(text)
-  if (url !== null && !(isIssuer && text.includes('?'))) return
-  // Credentials may stand before an @.
-  const found = text.includes('@') ? 'an address with an @' : JSON.stringify(text)
-  const remedy = isIssuer ? ' If the issuer is not such an address, set "jwksUri".' : ''
-  wrong(
-    option,
-    `found ${found}, expected an address with https (http only to a loopback address), without credentials${isIssuer ? ', query' : ''} and fragment.${remedy}`,
-  )
 }
 
 function wrong(option: string, problem: string): never {

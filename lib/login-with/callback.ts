@@ -27,11 +27,8 @@ export interface Routes {
 }
 
 /** Errors of RFC 6749 §4.1.2.1 and OpenID Connect Core §3.1.2.6, which a reason may name. */
-const knownErrors = new Set(
-  'invalid_request unauthorized_client access_denied unsupported_response_type invalid_scope server_error temporarily_unavailable interaction_required login_required account_selection_required consent_required invalid_request_uri invalid_request_object request_not_supported request_uri_not_supported registration_not_supported'.split(
-    ' ',
-  ),
-)
+const knownErrors =
+  'invalid_request unauthorized_client access_denied unsupported_response_type invalid_scope server_error temporarily_unavailable interaction_required login_required account_selection_required consent_required invalid_request_uri invalid_request_object request_not_supported request_uri_not_supported registration_not_supported'
 
 /** Ends a login, to which the provider has led the browser back. */
 export function callback(routes: Routes): Work {
@@ -72,7 +69,8 @@ function checkParameters(query: URLSearchParams, sendsIssuer: boolean, issuer: s
   if (isOther) throw invalid('the callback is of another flow')
   const error = query.get('error')
   if (error !== null) {
-    const cause = `the provider answered ${knownErrors.has(error) ? error : 'an unknown error'}`
+    const isKnown = knownErrors.split(' ').includes(error)
+    const cause = `the provider answered ${isKnown ? error : 'an unknown error'}`
     throw refusal('auth.login-failed', { code: 'ERR_AUTH_LOGIN_DENIED', cause })
   }
   if (!query.get('code')) throw invalid('no code in the callback')

@@ -1,75 +1,53 @@
 import { wrongOption } from '../errors/errors.js'
 import { urlOf } from '../login/plugin-routes.js'
-import { wantedLogin } from '../login/route.js'
-import { resolveProvider, type ResolvedProvider } from './options.js'
+import { resolveProvider } from './options.js'
 import { Provider } from './provider.js'
 import { providerRoutes } from './routes.js'
 import type { Feature, FeatureContext } from '../feature.js'
-import type { Send } from '../http/fetch.js'
 import type { LoginProvider, LoginProviderOptions } from '../../types/login-with.js'
 
 export { schema } from './options.js'
 
-interface Resolved {
-  readonly client: Provider['client']
-  readonly providers: readonly ResolvedProvider[]
-}
+const needed =
+  'option "loginWith" needs version 6 of the package openid-client, which needs Node.js 20.19, 22.12 or newer: npm install openid-client@6.'
+
+type Resolved = Awaited<ReturnType<typeof resolve>>
 
 /** @throws (rejects) ERR_AUTH_OPTION */
-export async function resolve(
-  given: Readonly<Record<string, LoginProviderOptions>>,
-): Promise<Resolved> {
+export async function resolve(given: Readonly<Record<string, LoginProviderOptions>>) {
   const providers = Object.entries(given).map(([name, each]) => resolveProvider(name, each))
-  const client: Partial<Provider['client']> = await import('openid-client').catch(
-    (error: unknown) =>
-      wrongOption(
-        'option "loginWith" needs the package openid-client, which could not be loaded: npm install openid-client@6. It needs Node.js 20.19, 22.12 or newer.',
-        error,
-      ),
-  )
-  if (client.Configuration === undefined || client.enableNonRepudiationChecks === undefined) {
-    wrongOption('option "loginWith" needs version 6 of openid-client: npm install openid-client@6.')
-  }
-  return { client: client as Provider['client'], providers }
+  const missing = (error: unknown): never => wrongOption(needed, error)
+  const client = await import('openid-client').catch(missing)
+  return 'enableNonRepudiationChecks' in client ? { client, providers } : wrongOption(needed)
 }
 
-/** For the test kit. */
-export interface LoginWithTesting {
-  /**
-   * Answers the requests to a provider in its place.
-   *
-   * @param make - gets the issuer
-   * @returns the address of the start; undefined where there is no provider of this name
-   */
-  play(name: string, make: (issuer: string) => Send): string | undefined
-}
+/** For the test kit: the providers by their names, each with the address of its start. */
+export type LoginWithTesting = ReadonlyMap<string, { provider: Provider; path: string }>
 
 /** The option `loginWith`: sign-in with OpenID providers. @throws ERR_AUTH_OPTION */
 export function create({ resolved, options, log }: FeatureContext<Resolved>): Feature {
   const { sessions, cookies, userService, login } = options
-  for (const [name, value] of Object.entries({ sessions, cookies, userService })) {
-    if (value !== undefined && value !== false) continue
-    stop(
-      `the option "${name}" is missing, which says where users, sessions and tokens are. Set it.`,
-    )
+  const needs = {
+    '"sessions"': sessions,
+    '"cookies"': cookies,
+    '"userService"': userService,
+    '"login", such as { passwords: false }': login,
   }
-  if (login === false) {
-    stop(
-      '"login" is false. To leave out the login with a password alone, write login: { passwords: false }.',
-    )
+  for (const [name, value] of Object.entries(needs)) {
+    if (value !== undefined && value !== false) continue
+    wrongOption(`option "loginWith" is set, but it needs the option ${name}. Set it.`)
   }
   const opened = resolved.providers.map((each) => new Provider(each, resolved.client, log))
-  const paths = new Map<string, string>()
+  const testing = new Map<string, { provider: Provider; path: string }>()
   return {
     name: 'loginWith',
     api: Object.fromEntries(opened.map((each) => [each.options.name, apiOf(each)])),
     routes(registration) {
-      const wanted = wantedLogin(registration)
-      if (wanted === null) return stop('there is no key that signs tokens: set "jwt".')
       const jar = cookies === true ? {} : (cookies ?? {})
       return opened.flatMap((provider) => {
-        const routes = providerRoutes(registration, wanted, jar, provider)
-        paths.set(provider.options.name, urlOf(registration.app, String(routes[0]?.path)))
+        const routes = providerRoutes(registration, jar, provider)
+        const path = urlOf(registration.app, String(routes[0]?.path))
+        testing.set(provider.options.name, { provider, path })
         return routes
       })
     },
@@ -79,13 +57,7 @@ export function create({ resolved, options, log }: FeatureContext<Resolved>): Fe
     stop() {
       for (const provider of opened) provider.stop()
     },
-    testing: {
-      play(name, make) {
-        const provider = opened.find((each) => each.options.name === name)
-        provider?.replace(make(provider.options.issuer))
-        return paths.get(name)
-      },
-    } satisfies LoginWithTesting,
+    testing,
   }
 }
 
@@ -100,8 +72,4 @@ function apiOf(provider: Provider): LoginProvider {
       return url.href
     },
   }
-}
-
-function stop(problem: string): never {
-  wrongOption(`option "loginWith" is set, but ${problem}`)
 }

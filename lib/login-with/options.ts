@@ -1,19 +1,24 @@
 import * as Type from '@sinclair/typebox/type'
 import { wrongOption } from '../errors/errors.js'
-import { secureAddress } from '../http/address.js'
 import { isPlain } from '../common/objects.js'
-import { anyFunction, byName, flag, oneOf, optional, strict, text } from '../options/check.js'
+import {
+  anyFunction,
+  byName,
+  checkAddress,
+  flag,
+  oneOf,
+  optional,
+  strict,
+  text,
+} from '../options/check.js'
 import { withDefaults } from '../options/defaults.js'
 import type { LoginProviderOptions } from '../../types/login-with.js'
 
 /** Parameters of the authorization request that the plugin sets, or that would change what is sent back. */
-const reserved = new Set(
-  'response_type response_mode client_id redirect_uri scope state nonce code_challenge code_challenge_method request request_uri'.split(
-    ' ',
-  ),
-)
+const reserved =
+  'response_type response_mode client_id redirect_uri scope state nonce code_challenge code_challenge_method request request_uri'
 
-const expectedParams = `an object of strings, or a function (request) that returns one, without ${[...reserved].join(', ')}`
+const expectedParams = `an object of strings, or a function (request) that returns one, without ${reserved.replaceAll(' ', ', ')}`
 const notBlank = (description: string, secret = false) =>
   text(description, { pattern: '\\S', secret })
 
@@ -74,19 +79,12 @@ export function resolveProvider(name: string, given: LoginProviderOptions): Reso
   return { ...withDefaults(defaults, given), name }
 }
 
-function checkAddress(option: string, address: string, isIssuer: boolean): void {
-  if (secureAddress(address) !== null && !(isIssuer && address.includes('?'))) return
-  // Credentials may stand before an @.
-  const found = address.includes('@') ? 'an address with an @' : JSON.stringify(address)
-  wrongOption(
-    `option "${option}": found ${found}, expected an address with https (http only to a loopback address), without credentials${isIssuer ? ', query' : ''} and fragment.`,
-  )
-}
-
 /** @throws ERR_AUTH_OPTION for what is no object of strings, or has a reserved parameter */
 export function checkParams(params: unknown, subject: string): Readonly<Record<string, string>> {
   const isFine = ([name, value]: [string, unknown]): boolean =>
-    typeof value === 'string' && !reserved.has(name) && (name !== 'max_age' || /^\d+$/.test(value))
+    typeof value === 'string' &&
+    !reserved.split(' ').includes(name) &&
+    (name !== 'max_age' || /^\d+$/.test(value))
   if (isPlain(params) && Object.entries(params).every(isFine)) {
     return params as Record<string, string>
   }

@@ -6,7 +6,7 @@ import { faultOf } from '../errors/errors.js'
 import { cookieStart, isLocal } from '../http/cookie-names.js'
 import { sharedOptions, type PluginRoute, type Work } from '../http/plugin-route.js'
 import { badRequest, queryOf, withoutQuery } from '../http/query.js'
-import { moveRoutes } from '../login/route.js'
+import { moveRoutes, wantedLogin } from '../login/route.js'
 import { keepAttempt, newAttempt } from './attempt.js'
 import { callback, leadTo, redirectUri, type Routes } from './callback.js'
 import { checkParams } from './options.js'
@@ -23,10 +23,11 @@ const overHttp =
 /** The two routes of a provider. @throws ERR_AUTH_OPTION */
 export function providerRoutes(
   registration: Registration,
-  login: ResolvedLogin,
   { name: jar = '', sameSite, trustedOrigins = [] }: CookieOptions,
   provider: Provider,
 ): PluginRoute[] {
+  // Its options are there, since sessions and userService are.
+  const login = wantedLogin(registration) as ResolvedLogin
   const { name, returnTo = '/', failureTo } = provider.options
   const option = `loginWith.${name}`
   const failure = failureTo && targetOf(`${option}.failureTo`, failureTo, trustedOrigins)

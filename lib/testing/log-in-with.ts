@@ -59,32 +59,29 @@ export async function logInWith(
 ): Promise<ProviderLogin> {
   if (!hasTestKit(app)) testingError('logInWith: register authnTesting in the app first.')
   const flaw = broken === undefined ? null : flawOf(flaws, broken, 'logInWith')
-  const asked = new URLSearchParams()
-  const testing = testingOf<LoginWithTesting>(app, 'loginWith')
-  const path = testing?.play(provider, (issuer) => async (url) => {
+  let asked = new URLSearchParams()
+  const found = testingOf<LoginWithTesting>(app, 'loginWith')?.get(provider)
+  if (found === undefined) {
+    return testingError(
+      `logInWith: found no provider ${JSON.stringify(provider)}. Await app.ready() first; the name is the one in the option "loginWith" (of a registration in an inner scope: pass that scope instead of the app).`,
+    )
+  }
+  const { path } = found
+  const { issuer } = found.provider.options
+  found.provider.replace(async (url) => {
     if (url.pathname.includes('/.well-known/')) return Response.json(metadataOf(issuer))
     if (url.href === `${issuer}/keys`) return Response.json(keySet())
     if (url.href === `${issuer}/userinfo`) return Response.json(claims)
     const content = claimsOf(issuer, claims, asked)
     const header = { alg: 'ES256', kid }
     const { privateKey } = keyOf(broken === 'otherKey' ? 'attacker' : 'issuer', 'ES256')
-    const idToken = forge(header, flaw?.(content) ?? content, 'ES256', privateKey)
-    return Response.json({
-      access_token: 'an-access-token',
-      token_type: 'Bearer',
-      id_token: idToken,
-    })
+    const id_token = forge(header, flaw?.(content) ?? content, 'ES256', privateKey)
+    return Response.json({ access_token: 'an-access-token', token_type: 'Bearer', id_token })
   })
-  if (path === undefined) {
-    return testingError(
-      `logInWith: found no provider ${JSON.stringify(provider)}. Await app.ready() first; the name is the one in the option "loginWith" (of a registration in an inner scope: pass that scope instead of the app).`,
-    )
-  }
   const query = returnTo === undefined ? '' : `?${new URLSearchParams({ returnTo }).toString()}`
   const begun = await app.inject(`${path}${query}`)
   if (begun.statusCode !== 303) return { response: begun, headers: { cookie: '' } }
-  const { searchParams } = new URL(String(begun.headers.location))
-  for (const [name, value] of searchParams) asked.set(name, value)
+  asked = new URL(String(begun.headers.location)).searchParams
   const sent = new URLSearchParams({
     state: asked.get('state') ?? '',
     ...(error === undefined ? { code: 'a-code' } : { error }),

@@ -18,12 +18,7 @@ const mostAttempts = 5
  */
 export type Attempt = ReturnType<typeof attemptOf>
 
-/**
- * Begins an attempt.
- *
- * @param returnTo - a path from the query; empty for the default
- * @param maxAge - the parameter `max_age` of the authorization request; empty for none
- */
+/** @param returnTo - a path from the query; empty for the default. @param maxAge - `max_age`; empty for none */
 export function newAttempt(provider: ResolvedProvider, returnTo: string, maxAge: string): Attempt {
   const bits = randomBytes(32).toString('base64url')
   const end = Math.floor(Date.now() / 1000) + life

@@ -12,13 +12,15 @@ import {
   text,
 } from '../options/check.js'
 import { withDefaults } from '../options/defaults.js'
+import { tokenRules } from '../options/jwt-schemas.js'
 import type { LoginProviderOptions } from '../../types/login-with.js'
 
 /** Parameters of the authorization request that the plugin sets, or that would change what is sent back. */
 const reserved =
   'response_type response_mode client_id redirect_uri scope state nonce code_challenge code_challenge_method request request_uri'
 
-const expectedParams = `an object of strings, or a function (request) that returns one, without ${reserved.replaceAll(' ', ', ')}`
+/** RFC 6749 §3.3 */
+const scopes = '^(?:[\\x21\\x23-\\x5b\\x5d-\\x7e]+ )*openid(?: [\\x21\\x23-\\x5b\\x5d-\\x7e]+)*$'
 const notBlank = (description: string, secret = false) =>
   text(description, { pattern: '\\S', secret })
 
@@ -29,25 +31,15 @@ const provider = strict(
     clientSecret: optional(notBlank('a string that is not blank', true)),
     clientAuth: optional(oneOf(['basic', 'post'], "'basic' or 'post'")),
     scope: optional(
-      // RFC 6749 §3.3
-      text('scopes with spaces between them, openid among them', {
-        pattern: '^(?:[\\x21\\x23-\\x5b\\x5d-\\x7e]+ )*openid(?: [\\x21\\x23-\\x5b\\x5d-\\x7e]+)*$',
-        quoted: true,
-      }),
+      text('scopes with spaces between them, openid among them', { pattern: scopes, quoted: true }),
     ),
     username: anyFunction('a function (claims, request, tokens) that returns the name of the user'),
     userinfo: optional(flag),
     redirectUri: optional(text('the address of the callback', { quoted: true })),
     returnTo: optional(text('a path', { quoted: true })),
     failureTo: optional(text('a path', { quoted: true })),
-    authorizationParams: optional(
-      Type.Union([byName(Type.String()), anyFunction('a function')], {
-        description: expectedParams,
-      }),
-    ),
-    clockTolerance: optional(
-      Type.Number({ minimum: 0, maximum: 300, description: 'seconds, 0 to 300' }),
-    ),
+    authorizationParams: optional(Type.Unknown()),
+    clockTolerance: optional(tokenRules.clockTolerance),
   },
   'an object with issuer, clientId, username',
 )
@@ -75,18 +67,22 @@ export function resolveProvider(name: string, given: LoginProviderOptions): Reso
   const { issuer, redirectUri, authorizationParams: params } = given
   checkAddress(`${place}.issuer`, issuer, true)
   if (redirectUri !== undefined) checkAddress(`${place}.redirectUri`, redirectUri, false)
-  if (typeof params === 'object') checkParams(params, `option "${place}.authorizationParams"`)
+  if (params !== undefined && typeof params !== 'function')
+    checkParams(params, `option "${place}.authorizationParams"`)
   return { ...withDefaults(defaults, given), name }
 }
 
 /** @throws ERR_AUTH_OPTION for what is no object of strings, or has a reserved parameter */
 export function checkParams(params: unknown, subject: string): Readonly<Record<string, string>> {
+  const taken = reserved.split(' ')
   const isFine = ([name, value]: [string, unknown]): boolean =>
     typeof value === 'string' &&
-    !reserved.split(' ').includes(name) &&
+    !taken.includes(name) &&
     (name !== 'max_age' || /^\d+$/.test(value))
   if (isPlain(params) && Object.entries(params).every(isFine)) {
     return params as Record<string, string>
   }
-  return wrongOption(`${subject}: expected ${expectedParams}; max_age is a number of seconds.`)
+  return wrongOption(
+    `${subject}: expected an object of strings, or a function (request) that returns one, without ${reserved.replaceAll(' ', ', ')}; max_age is a number of seconds.`,
+  )
 }

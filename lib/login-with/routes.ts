@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import { ignoreRejection } from '../common/objects.js'
 import { isProduction } from '../common/production.js'
 import { faultOf } from '../errors/errors.js'
@@ -9,12 +9,11 @@ import { badRequest, queryOf, withoutQuery } from '../http/query.js'
 import { moveRoutes, wantedLogin } from '../login/route.js'
 import { keepAttempt, newAttempt } from './attempt.js'
 import { callback, leadTo, redirectUri, type Routes } from './callback.js'
-import { checkParams } from './options.js'
+import { checkParams, type ResolvedProvider } from './options.js'
 import { isPath, targetOf } from './return-to.js'
 import type { Provider } from './provider.js'
 import type { Registration } from '../feature.js'
 import type { ResolvedLogin } from '../options/resolve.js'
-import type { AuthenticationErrorLike } from '../../types/errors.js'
 import type { CookieOptions } from '../../types/cookies.js'
 
 const overHttp =
@@ -41,28 +40,31 @@ export function providerRoutes(
     cookieStart: (request) =>
       cookieStart(isProduction() || !isLocal(request) ? '__Host-' : '', jar),
   }
-  const onRejection = ({ code }: AuthenticationErrorLike, reply: FastifyReply): FastifyReply => {
+  const onRejection: PluginRoute['onRejection'] = ({ code }, reply) => {
     const query = new URLSearchParams({ error: code, provider: name }).toString()
     return leadTo(`${failure}${failure?.includes('?') ? '&' : '?'}${query}`, routes, reply)
   }
-  const shared = {
-    method: 'GET' as const,
+  const routeOf = (kind: string, end: string, work: Work, documented: object): PluginRoute => ({
+    kind,
+    method: 'GET',
+    path: `${path}${end}`,
     option,
     ifTaken: moveRoutes,
     authenticator: 'login',
     about: { provider: name },
+    work,
     ...(failure && { onRejection }),
-  }
-  const optionsOf = (documented: object): RouteShorthandOptions => ({
-    ...sharedOptions(login.routeOptions, documented),
-    // A link checker would use up the code.
-    exposeHeadRoute: false,
-    // That of an app may expect schemas of another library.
-    validatorCompiler: () => () => true,
-    logSerializers: { req: withoutQuery(registration.app.log) },
-    onRequest: async (_, reply) => {
-      // The address has the code (RFC 9700 §4.2.4).
-      void reply.header('cache-control', 'no-store').header('referrer-policy', 'no-referrer')
+    options: {
+      ...sharedOptions(login.routeOptions, documented),
+      // A link checker would use up the code.
+      exposeHeadRoute: false,
+      // That of an app may expect schemas of another library.
+      validatorCompiler: () => () => true,
+      logSerializers: { req: withoutQuery(registration.app.log) },
+      onRequest: async (_, reply) => {
+        // The address has the code (RFC 9700 §4.2.4).
+        void reply.header('cache-control', 'no-store').header('referrer-policy', 'no-referrer')
+      },
     },
   })
   const returnToSchema = { type: 'string', description: 'The page that opens then.' }
@@ -71,22 +73,10 @@ export function providerRoutes(
     description: 'Leads the browser to the provider, which leads it back to the app.',
     querystring: { type: 'object', properties: { returnTo: returnToSchema } },
   }
+  const begin = routeOf(`login with ${name}`, '', start(routes), documented)
   return [
-    {
-      ...shared,
-      kind: `login with ${name}`,
-      path,
-      work: start(routes),
-      options: optionsOf(documented),
-      notes: { responses: { 303: 'To the provider.' } },
-    },
-    {
-      ...shared,
-      kind: `login callback of ${name}`,
-      path: `${path}/callback`,
-      work: callback(routes),
-      options: optionsOf({}),
-    },
+    { ...begin, notes: { responses: { 303: 'To the provider.' } } },
+    routeOf(`login callback of ${name}`, '/callback', callback(routes), {}),
   ]
 }
 
@@ -100,7 +90,7 @@ function start(routes: Routes): Work {
     if (others.length > 0 || (returnTo !== undefined && !isPath(returnTo))) {
       return badRequest('querystring/returnTo must be a path of this app')
     }
-    const params = paramsOf(provider, request)
+    const params = paramsOf(provider.options, request)
     const attempt = newAttempt(provider.options, returnTo ?? '', params.max_age ?? '')
     const all = {
       ...params,
@@ -127,10 +117,9 @@ function start(routes: Routes): Work {
 
 /** @throws ERR_AUTH_AUTHORIZATION_PARAMS */
 function paramsOf(
-  { options }: Provider,
+  { authorizationParams: given = {}, name }: ResolvedProvider,
   request: FastifyRequest,
-): Readonly<Record<string, string>> {
-  const { authorizationParams: given = {}, name } = options
+) {
   if (typeof given !== 'function') return given
   try {
     const params: unknown = given(request)

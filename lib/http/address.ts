@@ -22,5 +22,5 @@ export function secureAddress(text: string): URL | null {
  */
 export function metadataAddress(issuer: string, text: unknown): URL | null {
   const url = typeof text === 'string' ? secureAddress(text) : null
-  return url?.protocol === 'http:' && issuer.startsWith('https:') ? null : url
+  return url?.protocol === 'http:' && /^https:/i.test(issuer) ? null : url
 }

@@ -104,7 +104,7 @@ function checked(
 ): ServerMetadata {
   const addresses = ['authorization_endpoint', 'token_endpoint', 'jwks_uri']
   if (needsUserinfo) addresses.push('userinfo_endpoint')
-  if ('end_session_endpoint' in found) addresses.push('end_session_endpoint')
+  if ((found.end_session_endpoint ?? null) !== null) addresses.push('end_session_endpoint')
   const own = addresses.map((name) => {
     const url = metadataAddress(issuer, found[name])
     if (url === null) throw new FetchError(`${name} of the metadata is not an https address`)

@@ -78,7 +78,6 @@ export function jsonOf({ headers }: Response, body: Buffer): unknown {
 /** The reason for the log. Other messages may quote what the server has sent, so only their code is used. */
 export function reasonOf(error: unknown): string {
   if (error instanceof FetchError) return error.message
-  if (error instanceof DOMException) return 'it took too long'
   const { cause } = error as { cause?: { code?: unknown } }
   return typeof cause?.code === 'string'
     ? `the connection failed (${cause.code})`

@@ -33,7 +33,7 @@ const documents: Readonly<Record<string, object>> = {
 }
 const idTokens = new Map<string, string>()
 const testing = testingOf<LoginWithTesting>(app, 'loginWith')
-testing?.play('corp', () => async ({ pathname }, { body }) => {
+testing?.get('corp')?.provider.replace(async ({ pathname }, { body }) => {
   const code = String((body as URLSearchParams | null)?.get('code'))
   const tokens = { access_token: 'x', token_type: 'Bearer', id_token: idTokens.get(code) }
   return Response.json(documents[pathname] ?? tokens)

@@ -29,7 +29,7 @@ export interface FeatureModule {
   create(context: FeatureContext<never>): Feature
 }
 
-/** What a feature is made from. */
+/** What {@link FeatureModule.create} gets. */
 export interface FeatureContext<Options = unknown> {
   readonly app: FastifyInstance
   readonly root: FastifyInstance

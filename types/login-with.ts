@@ -19,8 +19,8 @@ export interface LoginProviderOptions {
   /** RFC 6749 §3.3, with `openid`. Default `openid profile email`. */
   scope?: string | undefined
   /**
-   * Returns the name of the user, which `userService.findByUsername` is asked for then, at every later request too. It may
-   * create the account.
+   * Returns the name of the user. With it, `userService.findByUsername` finds the user now and at every later request. This
+   * function may create the account.
    *
    * Join accounts by `iss` and `sub` together, never by the e-mail alone (OpenID Connect Core §5.7).
    *

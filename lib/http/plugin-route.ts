@@ -6,7 +6,7 @@ import type { AuthenticationErrorLike } from '../../types/errors.js'
 
 /** A route that the plugin adds to an app. It is open: it reads the credentials that it needs itself. */
 export interface PluginRoute {
-  /** Its name in events, in the log, in errors and in API documents. */
+  /** Its name in errors and in API documents; and in events and the log, where {@link authenticator} is not set. */
   readonly kind: string
   readonly method: 'GET' | 'POST'
   /** Below the prefix of its scope. */

@@ -23,7 +23,7 @@ export function withoutQuery(log: FastifyBaseLogger): Serialize {
     const url = pathOf(request.url)
     if (req === undefined) return { method, url, host, remoteAddress: ip }
     const address = { url: { value: url }, originalUrl: { value: url } }
-    const own = { ...address, raw: { value: Object.create(raw, address) as object } }
-    return req(Object.create(request, { ...own, query: { value: {} } }) as FastifyRequest)
+    const shown = { ...address, raw: { value: Object.create(raw, address) as object } }
+    return req(Object.create(request, { ...shown, query: { value: {} } }) as FastifyRequest)
   }
 }

@@ -1,9 +1,8 @@
 import type { FastifyBaseLogger } from 'fastify'
-import { withTimeout } from '../common/timeout.js'
 import { refusal } from '../errors/errors.js'
 import { channels } from '../events.js'
 import { Backoff, since } from '../http/backoff.js'
-import { FetchError, reasonOf } from '../http/fetch.js'
+import { inTime, reasonOf } from '../http/fetch.js'
 import { fetchKeySet } from './fetch.js'
 import { readJwks, type IssuerKeys } from './keys.js'
 import { limits } from './limits.js'
@@ -112,17 +111,13 @@ export class KeySource {
     let reason: string | null = null
     let leftOut = 0
     try {
-      const document = fetchKeySet(this.issuer, abort.signal)
-      const late = (): Error => new FetchError('it took too long')
-      const keys = readJwks(await withTimeout(document, limits.fetchTime, late), algorithms)
+      const work = (signal: AbortSignal) => fetchKeySet(this.issuer, signal)
+      const keys = readJwks(await inTime(work, limits.fetchTime, abort), algorithms)
       this.#accept(keys)
       leftOut = keys.leftOut
     } catch (error) {
       reason = reasonOf(error)
       this.#fail(reason)
-    } finally {
-      // Also frees the connection of a response that was not read to its end.
-      abort.abort()
     }
     channels.issuer.publish({
       issuer,

@@ -1,16 +1,8 @@
 import * as Type from '@sinclair/typebox/type'
 import { signingMethods } from '../common/algorithms.js'
 import { wrongOption } from '../errors/errors.js'
-import {
-  check,
-  checkAddress,
-  anyFunction,
-  byName,
-  oneOf,
-  optional,
-  strict,
-  text,
-} from '../options/check.js'
+import { checkAddress } from '../options/address.js'
+import { check, anyFunction, byName, oneOf, optional, strict, text } from '../options/check.js'
 import { audience, tokenRules } from '../options/jwt-schemas.js'
 import { defaults } from '../options/defaults.js'
 import type { ResolvedRules } from '../options/resolve-jwt.js'

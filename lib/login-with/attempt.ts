@@ -13,8 +13,9 @@ const life = 1800
 const mostAttempts = 5
 
 /**
- * A login that a browser has begun. All of it is in one cookie, and `state` is the digest of that, so that nobody can change
- * the cookie, exchange it or use it with another provider (RFC 6749 §10.12, RFC 9700 §4.4), and no process has to keep it.
+ * A login that a browser has begun. All of it is in one cookie, and `state` is the digest of the cookie and the provider: a
+ * cookie that was changed, or is of another attempt or provider, does not fit (RFC 6749 §10.12, RFC 9700 §4.4). No process
+ * has to keep it. A browser can make an attempt of its own, with any path and any `max_age`.
  */
 export type Attempt = ReturnType<typeof attemptOf>
 

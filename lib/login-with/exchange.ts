@@ -37,10 +37,10 @@ export async function exchange(
       ...(maxAge !== null && { maxAge }),
     })
     const { access_token: accessToken, id_token: idToken, refresh_token: refreshToken } = response
-    const own = response.claims() as IDToken
-    checkClaims(own, provider)
-    const more = options.userinfo && (await client.fetchUserInfo(config, accessToken, own.sub))
-    const claims = { ...more, ...own }
+    const ofToken = response.claims() as IDToken
+    checkClaims(ofToken, provider)
+    const more = options.userinfo && (await client.fetchUserInfo(config, accessToken, ofToken.sub))
+    const claims = { ...more, ...ofToken }
     freeze(claims)
     const { scope, expires_in: expiresIn } = response
     const tokens = withoutUndefined({ accessToken, idToken, refreshToken, scope, expiresIn })

@@ -1,16 +1,8 @@
 import * as Type from '@sinclair/typebox/type'
 import { wrongOption } from '../errors/errors.js'
+import { checkAddress } from '../options/address.js'
 import { isPlain } from '../common/objects.js'
-import {
-  anyFunction,
-  byName,
-  checkAddress,
-  flag,
-  oneOf,
-  optional,
-  strict,
-  text,
-} from '../options/check.js'
+import { anyFunction, byName, flag, oneOf, optional, strict, text } from '../options/check.js'
 import { withDefaults } from '../options/defaults.js'
 import { tokenRules } from '../options/jwt-schemas.js'
 import type { LoginProviderOptions } from '../../types/login-with.js'

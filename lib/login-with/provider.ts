@@ -2,10 +2,9 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { ExportedJWKSCache, ServerMetadata } from 'openid-client'
 import { refusal } from '../errors/errors.js'
 import { channels } from '../events.js'
-import { withTimeout } from '../common/timeout.js'
 import { metadataAddress } from '../http/address.js'
 import { Backoff, since } from '../http/backoff.js'
-import { FetchError, fetchMetadata, reasonOf, type Send } from '../http/fetch.js'
+import { FetchError, fetchMetadata, inTime, reasonOf, type Send } from '../http/fetch.js'
 import type { ResolvedProvider } from './options.js'
 
 /** Milliseconds for which metadata are fresh. Then they are renewed in the background, and kept until that succeeds. */
@@ -44,14 +43,13 @@ export class Provider {
     return (this.#running = this.#fetch(this.send).finally(() => (this.#running = null)))
   }
 
-  /** Five seconds for work, and no more when the app closes. fetch() of Node 20 can miss the abort of a signal. */
+  /** Limits work to five seconds, and aborts it when the app closes. */
   async limit<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const abort = new AbortController()
     this.#aborts.add(abort)
     try {
-      return await withTimeout(work(abort.signal), 5_000, () => new FetchError('it took too long'))
+      return await inTime(work, 5_000, abort)
     } finally {
-      abort.abort()
       this.#aborts.delete(abort)
     }
   }
@@ -61,7 +59,7 @@ export class Provider {
     for (const abort of this.#aborts) abort.abort()
   }
 
-  /** For the test kit: asks somebody else from now on. */
+  /** For the test kit: from now on, this function gets all requests to the provider. */
   replace(send: Send): void {
     this.send = send
     this.#metadata = this.#running = null
@@ -105,10 +103,10 @@ function checked(
   const addresses = ['authorization_endpoint', 'token_endpoint', 'jwks_uri']
   if (needsUserinfo) addresses.push('userinfo_endpoint')
   if ((found.end_session_endpoint ?? null) !== null) addresses.push('end_session_endpoint')
-  const own = addresses.map((name) => {
+  const secure = addresses.map((name) => {
     const url = metadataAddress(issuer, found[name])
     if (url === null) throw new FetchError(`${name} of the metadata is not an https address`)
     return [name, url.href]
   })
-  return { ...found, ...Object.fromEntries(own), issuer } as ServerMetadata
+  return { ...found, ...Object.fromEntries(secure), issuer } as ServerMetadata
 }

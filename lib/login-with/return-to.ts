@@ -1,5 +1,5 @@
 import { wrongOption } from '../errors/errors.js'
-import { quotedAddress } from '../options/check.js'
+import { quotedAddress } from '../options/address.js'
 
 /** Whether a string from a client is a path of this app (open redirect, RFC 9700 §4.11), and fits into a cookie. */
 export function isPath(text: string): boolean {

@@ -31,6 +31,7 @@ export function providerRoutes(
   const option = `loginWith.${name}`
   const failure = failureTo && targetOf(`${option}.failureTo`, failureTo, trustedOrigins)
   const path = `${login.path.replace(/\/+$/, '')}/${name}`
+  const isInProduction = isProduction()
   const routes: Routes = {
     registration,
     provider,
@@ -38,7 +39,7 @@ export function providerRoutes(
     returnTo: targetOf(`${option}.returnTo`, returnTo, trustedOrigins),
     isStrict: sameSite === 'strict',
     cookieStart: (request) =>
-      cookieStart(isProduction() || !isLocal(request) ? '__Host-' : '', jar),
+      cookieStart(isInProduction || !isLocal(request) ? '__Host-' : '', jar),
   }
   const onRejection: PluginRoute['onRejection'] = ({ code }, reply) => {
     const query = new URLSearchParams({ error: code, provider: name }).toString()

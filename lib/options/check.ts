@@ -2,7 +2,6 @@ import { Errors, ValueErrorType, type ValueError } from '@sinclair/typebox/error
 import * as Type from '@sinclair/typebox/type'
 import { didYouMean } from '../common/closest.js'
 import { wrongOption } from '../errors/errors.js'
-import { secureAddress } from '../http/address.js'
 
 /**
  * Checks options against a schema.
@@ -68,28 +67,6 @@ function describe(value: unknown, { quoted, secret }: Partial<Expectation>): str
     return quoted === true ? JSON.stringify(value) : 'an invalid string'
   }
   return typeof value === 'object' ? 'an invalid object' : `a ${typeof value}`
-}
-
-/** An address for an error. Credentials may stand before an @. */
-export const quotedAddress = (address: string): string =>
-  address.includes('@') ? 'an address with an @' : JSON.stringify(address)
-
-/**
- * Checks the address of a server. See {@link secureAddress}.
- *
- * @param isIssuer - the identifier of an issuer has no query (RFC 8414 §2)
- * @throws ERR_AUTH_OPTION
- */
-export function checkAddress(
-  option: string,
-  address: string,
-  isIssuer: boolean,
-  remedy = '',
-): void {
-  if (secureAddress(address) !== null && !(isIssuer && address.includes('?'))) return
-  wrongOption(
-    `option "${option}": found ${quotedAddress(address)}, expected an address with https (http only to a loopback address), without credentials${isIssuer ? ', query' : ''} and fragment.${remedy}`,
-  )
 }
 
 /**

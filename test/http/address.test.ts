@@ -1,7 +1,7 @@
 import t from 'tap'
 import { secureAddress } from '../../lib/http/address.js'
 
-t.test('a key address may be https, or http on loopback', async (t) => {
+t.test('a secure address is https, or http on loopback', async (t) => {
   for (const text of [
     'https://id.example.com',
     'https://id.example.com:8443/realms/corp?x=1',
@@ -14,7 +14,7 @@ t.test('a key address may be https, or http on loopback', async (t) => {
   }
 })
 
-t.test('every other key address is rejected', async (t) => {
+t.test('every other address is rejected', async (t) => {
   for (const text of [
     'http://id.example.com',
     'http://169.254.169.254/latest/meta-data',

@@ -95,7 +95,7 @@ const ofUserinfo: Readonly<Record<string, Row>> = {
   'sub of another type': [json({ sub: ['alice'] }), ...invalid, /./],
 }
 
-t.test('what an endpoint answers lets nobody in unless it is good', async (t) => {
+t.test('a response of an endpoint that is not good is no login', async (t) => {
   const provider = await startProvider(t)
   for (const [path, rows] of Object.entries({
     '/token': ofTokens,

@@ -92,7 +92,7 @@ t.test(
   },
 )
 
-t.test('a user service, a claim or a store that fails lets nobody in', async (t) => {
+t.test('a user service, a claim or a store that fails is no login', async (t) => {
   const provider = await startProvider(t)
   const broken = breakable(heldStore().factory)
   const logins = eventsOf(t, 'login')

@@ -50,13 +50,30 @@ export async function exchange(
   }
 }
 
-/** A new one for each callback: one that has a key set does not ask for an unknown key within a minute. */
+/**
+ * Milliseconds for which a configuration is used: openid-client fetches a key set again that is five minutes old, and ours
+ * seems to be a minute old from the start, so that a key that it lacks is asked for at once.
+ */
+const configurationLife = 3 * 60_000
+
+/** The configuration for a callback. Reused, since it holds the imported keys, until another key set has been fetched. */
 function configure(
   provider: Provider,
   metadata: ServerMetadata,
   redirectUri: string,
 ): Configuration {
-  const { client, keys } = provider
+  const { keys, configured } = provider
+  const areFresh = keys !== null && since(keys.fetchedAt) < freshKeys
+  if (
+    areFresh &&
+    configured?.keys === keys &&
+    configured.metadata === metadata &&
+    configured.redirectUri === redirectUri &&
+    since(configured.at) < configurationLife
+  ) {
+    return configured.config
+  }
+  const { client } = provider
   const { clientId, clientSecret, clientAuth, clockTolerance } = provider.options
   const { token_endpoint_auth_methods_supported: methods } = metadata
   const isBasic = !Array.isArray(methods) || methods.includes('client_secret_basic')
@@ -72,9 +89,9 @@ function configure(
   if (metadata.issuer.startsWith('http:')) client.allowInsecureRequests(config)
   client.enableNonRepudiationChecks(config)
   config[client.customFetch] = fetchBy(provider, metadata, redirectUri)
-  if (keys !== null && since(keys.fetchedAt) < freshKeys) {
-    // A key that this set lacks is asked for at once, since the set seems to be a minute old.
+  if (areFresh) {
     client.setJwksCache(config, { jwks: keys.jwks, uat: Math.floor(Date.now() / 1000) - 60 })
+    provider.configured = { config, metadata, redirectUri, keys, at: Date.now() }
   }
   return config
 }
@@ -82,6 +99,8 @@ function configure(
 function fetchBy(provider: Provider, metadata: ServerMetadata, redirectUri: string): CustomFetch {
   return async (address, { body, headers, method }) => {
     const isKeySet = address === metadata.jwks_uri
+    // openid-client has dropped its key set by now, also where this request fails.
+    if (isKeySet) provider.configured = null
     const place = isKeySet ? 'key set' : body ? 'token endpoint' : 'UserInfo endpoint'
     const fail = (problem: string): never => provider.unavailable(`the ${place} ${problem}`)
     // As it is registered at the provider, where openid-client may write it in another way.

@@ -1,5 +1,5 @@
 import type { FastifyBaseLogger } from 'fastify'
-import type { ExportedJWKSCache, ServerMetadata } from 'openid-client'
+import type { Configuration, ExportedJWKSCache, ServerMetadata } from 'openid-client'
 import { refusal } from '../errors/errors.js'
 import { channels } from '../events.js'
 import { metadataAddress } from '../http/address.js'
@@ -16,6 +16,14 @@ export class Provider {
   send: Send | undefined = undefined
   /** The last key set that was fetched. */
   keys: { readonly jwks: ExportedJWKSCache['jwks']; readonly fetchedAt: number } | null = null
+  /** The last configuration of openid-client, and what it was made of. */
+  configured: {
+    readonly config: Configuration
+    readonly metadata: ServerMetadata
+    readonly redirectUri: string
+    readonly keys: object
+    readonly at: number
+  } | null = null
   #metadata: ServerMetadata | null = null
   #fetchedAt = 0
   #running: Promise<void> | null = null

@@ -3,9 +3,9 @@ import type { FastifyRequest } from 'fastify'
 import t from 'tap'
 import type { LoginProviderOptions } from '../../lib/index.js'
 import { logLines } from '../helpers/app.js'
-import { cookiesOf, linesOf } from '../helpers/cookies.js'
+import { cookiesOf, linesOf, tls } from '../helpers/cookies.js'
 import { setNodeEnv } from '../helpers/environment.js'
-import { clientSecret, loginApp } from '../helpers/login-app.js'
+import { clientSecret, jarOf, loginApp } from '../helpers/login-app.js'
 import { startProvider } from '../helpers/provider.js'
 
 type Params = LoginProviderOptions['authorizationParams']
@@ -238,6 +238,21 @@ t.test('redirect_uri is the address of the callback, or the option', async (t) =
     const callback = new URL(`https://shop.example/login/corp/callback${begun.callback.search}`)
     callback.searchParams.delete('tenant')
     t.equal((await finish({ ...begun, callback })).statusCode, 303)
+  }
+})
+
+t.test('an app of two hosts sends the redirect_uri of each', async (t) => {
+  const provider = await startProvider(t)
+  const { app } = await loginApp(t, provider)
+  for (const host of ['shop.example', 'shop.test', 'shop.example']) {
+    const headers = { ...tls, host }
+    const begun = await app.inject({ url: '/login/corp', headers })
+    const { pathname, search } = provider.visit(new URL(String(begun.headers.location)))
+    const cookie = jarOf(begun)
+    const response = await app.inject({ url: pathname + search, headers: { ...headers, cookie } })
+    t.equal(response.statusCode, 303)
+    const asked = provider.asked.splice(0).find(({ path }) => path === '/token')
+    t.equal(asked?.body.get('redirect_uri'), `https://${host}/login/corp/callback`)
   }
 })
 

@@ -12,7 +12,7 @@ import type { AuthnChannels, AuthnEvents } from '../types/events.js'
  * channels.failure.subscribe(({ code, request }) => alarm(code, request.ip))
  */
 export const channels = {} as AuthnChannels
-addChannels(['success', 'failure', 'login', 'throttled', 'overloaded'])
+addChannels(['success', 'failure', 'login', 'throttled', 'overloaded', 'rehash'])
 
 /** Opens the channels of events. @internal */
 export function addChannels(names: readonly (keyof AuthnEvents)[]): void {

@@ -10,7 +10,7 @@ export { configFromEnv, type Environment, type EnvironmentConfig } from './optio
 export { EXTRA_JWT_CLAIMS, storedUser } from './request/state.js'
 export { AuthenticationError } from './errors/errors.js'
 export { channels } from './events.js'
-export { hashPassword, needsRehash } from './passwords/password.js'
+export { hashPassword, needsRehash, verifyPassword } from './passwords/password.js'
 export { JwtService } from './tokens/service.js'
 export type * from './features.js'
 export type * from '../types/index.js'

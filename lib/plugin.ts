@@ -138,6 +138,7 @@ function attach(record: AppRecord, registration: Registration): void {
       ...byName(Object.entries(table).map(([name, { noStats }]) => [name, noStats])),
       ...byName(features.map(({ name, stats }) => [name, stats?.()])),
     }),
+    ...passwords.api,
     ...routeReport(record, app),
   }
   for (const name of Object.keys(table).filter((each) => table[each]?.hasApi)) {
@@ -183,6 +184,7 @@ async function initialize(record: AppRecord, registration: Registration): Promis
       registration,
       record.routes.map(({ options }) => options),
     )
+    if (wantedLogin(registration) !== null) await registration.passwords.load()
   }
   for (const route of features.flatMap((feature) => feature.routes?.(registration) ?? [])) {
     declarePluginRoute(registration, route)
@@ -194,7 +196,16 @@ async function initialize(record: AppRecord, registration: Registration): Promis
   const callEach = (step: 'ready' | 'stop' | 'close') => async (): Promise<void> => {
     for (const feature of features) await feature[step]?.()
   }
+  app.addHook('onReady', () => loadForBasic(record, registration))
   app.addHook('onReady', callEach('ready'))
   app.addHook('preClose', callEach('stop'))
   app.addHook('onClose', callEach('close'))
+}
+
+/** Before the first request, since none should wait for a file. Tokens alone need none. @throws (rejects) */
+async function loadForBasic({ routes }: AppRecord, registration: Registration): Promise<void> {
+  const isNeeded = routes.some(
+    ({ policy }) => policy?.registration === registration && policy.readsBasic,
+  )
+  if (isNeeded) await registration.passwords.load()
 }

@@ -25,7 +25,7 @@ const files = folders
  * they run again where it is installed; so are those that take long, or change what others need. The first row counts.
  */
 const shared = Object.entries({
-  '': 'feature|app/fastify|flows/(bcrypt-work|cross-site-browser|demo|demo-page|docs-page|faults-under-load|late-import|login-with-(browser|processes|provider)|oidc-provider|rotation)|request/storage|sessions/(startup|stores/faults)|api-keys/processes',
+  '': 'feature|app/fastify|passwords/engine-(node|none)|flows/(bcrypt-work|cross-site-browser|demo|demo-page|docs-page|faults-under-load|late-import|login-with-(browser|processes|provider)|oidc-provider|rotation)|request/storage|sessions/(startup|stores/faults)|api-keys/processes',
   'flows-more': 'flows/(clock|context|diagnostics|openapi|password-queue|throttle)',
   docs: 'documentation|scripts/llms|tutorials/follow|examples/.*|recipes/.*|cli/.*-page|flows/(from-express|refresh-clients|static-files)',
   redis: 'sessions/stores/redis|throttle/redis|cli/commands/(api-keys|sessions)',

@@ -103,7 +103,7 @@ t.test('each package is imported only where it belongs', async (t) => {
     return files.filter((file) => pattern.test(readFileSync(path.join(root, file), 'utf8')))
   }
   t.strictSame(importers('@fastify/jwt'), ['lib/tokens/engine.ts'])
-  t.strictSame(importers('bcrypt'), ['lib/passwords/bcrypt.ts'])
+  t.strictSame(importers('bcrypt'), ['lib/passwords/kinds/bcrypt.ts'])
   t.strictSame(importers('fastify'), ['lib/cli/commands/doctor.ts'])
   t.ok(importers('commander').every((file) => file.startsWith('lib/cli/')))
 })

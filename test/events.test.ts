@@ -74,7 +74,9 @@ t.test('the exported channels are those of node:diagnostics_channel by name', as
     Object.keys(exported).map((name) => `fastify-authn:${name}`),
     [
       ...names,
-      ...['issuer', 'reuse', 'logout', 'provider', 'apiKey'].map((name) => `fastify-authn:${name}`),
+      ...['rehash', 'issuer', 'reuse', 'logout', 'provider', 'apiKey'].map(
+        (name) => `fastify-authn:${name}`,
+      ),
     ],
   )
   const codes: string[] = []

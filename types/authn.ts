@@ -3,20 +3,24 @@ import type { AuthnRoute } from './routes.js'
 
 /** Counts since the app started, of the nearest registration of the plugin. */
 export interface AuthnStats {
-  /** The queue for bcrypt, which all registrations of an app share. */
+  /** The queue of password hashing, which all registrations of an app share. */
   readonly hashing: {
-    /** bcrypt operations that are running. */
+    /** Requests whose password is hashed or compared now. */
     readonly running: number
-    /** Requests that wait for one. */
+    /** Requests that wait for that. */
     readonly waiting: number
     /** Requests that were rejected with 503. */
     readonly refused: number
+    /** KiB that are reserved for those that run. */
+    readonly memory: number
+    /** Stored hashes that were replaced after a login. */
+    readonly replaced: number
   }
   /** The cache of verified Basic credentials. */
   readonly credentials: {
-    /** Requests that needed no bcrypt. */
+    /** Requests whose password was not compared with a hash. */
     readonly hits: number
-    /** Requests that needed one. */
+    /** Requests whose password was. */
     readonly misses: number
     /** Credentials that are cached now. */
     readonly size: number
@@ -54,6 +58,29 @@ export interface Authn {
 
   /** What the options of this registration switch on, in no particular order. */
   readonly features: readonly AuthnFeature[]
+
+  /**
+   * Hashes a password as the option `hashing` says, in the same queue as logins.
+   *
+   * @param password - 1 to 72 bytes of UTF-8 for bcrypt, else to `maxPasswordBytes`
+   * @returns the text to store, up to 97 characters by default
+   * @throws (rejects) ERR_AUTH_OPTION for any other password; ERR_AUTH_OVERLOADED (503) where too much hashing waits;
+   * ERR_AUTH_HASHING (500) where the engine fails
+   */
+  hashPassword(password: string): Promise<string>
+
+  /**
+   * Compares a password with what is stored, in the same queue as logins. Each false takes the same work, as it does
+   * at a login, so that its time does not tell which users exist: call it for unknown ones too, with null.
+   *
+   * @param storedHash - anything but a hash that is accepted is false
+   * @throws (rejects) ERR_AUTH_OPTION for a password that is no string; ERR_AUTH_OVERLOADED; ERR_AUTH_HASHING where an
+   * engine or `verify` of a foreign kind fails; ERR_AUTH_USER_SERVICE_TIMEOUT where that takes too long
+   */
+  verifyPassword(password: string, storedHash: string | null | undefined): Promise<boolean>
+
+  /** Whether a stored hash is weaker than the option `hashing` asks for, or of another algorithm. */
+  needsRehash(storedHash: string | null | undefined): boolean
 
   /** The current counts. */
   stats(): AuthnStats

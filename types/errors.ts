@@ -52,7 +52,7 @@ export interface FaultCodes {
   ERR_AUTH_ON_UNAUTHORIZED: 500
   /** `tokenFunc`, `login.claims`, `login.subject` or `login.body` has failed. */
   ERR_AUTH_TOKEN_FUNC: 500
-  /** bcrypt has failed. */
+  /** The engine of a password hash has failed or is missing, or `verify` of a foreign kind has failed. */
   ERR_AUTH_HASHING: 500
   /** The plugin does not know the matched route, so it keeps it closed. */
   ERR_AUTH_UNGUARDED: 500

@@ -1,6 +1,7 @@
 import type { Channel } from 'node:diagnostics_channel'
 import type { FastifyRequest } from 'fastify'
 import type { RefusalCode } from './errors.js'
+import type { HashAlgorithm } from './passwords.js'
 import type { AuthUser } from './user-service.js'
 
 /** Members of every event that is about a request. */
@@ -38,6 +39,18 @@ export interface RefusalEvent extends AuthnEvent {
   readonly user?: AuthUser
 }
 
+/** Published when the hash of a user was replaced after a login. */
+export interface RehashEvent {
+  /** The request. It holds what the client sent, passwords and tokens included: never log it whole. */
+  readonly request: FastifyRequest
+  /** The user as in `request.user`: without the password hash. */
+  readonly user: AuthUser
+  /** What the stored hash was; `other` for one of a foreign kind. */
+  readonly from: HashAlgorithm | 'argon2i' | 'other'
+  /** What it is now. */
+  readonly to: HashAlgorithm
+}
+
 /**
  * The payload of each channel; features add their own. The channel of `failure` has the name `fastify-authn:failure`, and
  * so on.
@@ -52,10 +65,12 @@ export interface AuthnEvents {
   /** A request was rejected with 429: too many failed attempts. */
   readonly throttled: RefusalEvent
   /**
-   * A request was rejected with 503: bcrypt is busy, the user service is too slow, or an issuer or a store is
+   * A request was rejected with 503: too much hashing waits, the user service is too slow, or an issuer or a store is
    * unavailable.
    */
   readonly overloaded: RefusalEvent
+  /** `updatePasswordHash` has stored a new hash. */
+  readonly rehash: RehashEvent
 }
 
 /**

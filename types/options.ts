@@ -79,12 +79,16 @@ export interface AuthnOptions<Stored extends object = StoredUser> {
    */
   userService?: UserService<Stored> | undefined
   /**
-   * Field of the stored user that holds the bcrypt hash: one of type `string`. Default `password`.
+   * Field of the stored user that holds the password hash: one of type `string`. Default `password`.
    */
   passwordField?: NoInfer<PasswordFieldOf<Stored>> | DefaultField<Stored> | undefined
-  /** Longest password in bytes of UTF-8, 1 to 72; `false` for no limit. Default 72. */
+  /**
+   * Longest password in bytes of UTF-8, 1 to 4,096; `false` for no limit. bcrypt ignores what comes after 72 bytes, so a
+   * stored bcrypt hash matches no longer password unless this is `false`. Default 72 for `hashing.algorithm` bcrypt, 512
+   * for the others.
+   */
   maxPasswordBytes?: number | false | undefined
-  /** How passwords are hashed. All registrations of an app share one queue. */
+  /** How passwords are hashed. Default: bcrypt. All registrations of an app share one queue. */
   hashing?: HashingOptions | undefined
   /** The cache of verified Basic credentials; `false` for none. Default: 1,000 for 60 s. */
   credentialCache?: CredentialCacheOptions | false | undefined
@@ -159,7 +163,7 @@ export interface JwtAuthenticatorOptions<Stored extends object = StoredUser> ext
 export interface BasicAuthenticatorOptions<Stored extends object = StoredUser> {
   /** Finds users. Its return type is that of the authenticator, and `passwordField` has to be one of its fields. */
   userService?: UserService<Stored> | undefined
-  /** Field of the stored user that holds the bcrypt hash: one of type `string`. */
+  /** Field of the stored user that holds the password hash: one of type `string`. */
   passwordField?: NoInfer<PasswordFieldOf<Stored>> | DefaultField<Stored> | undefined
   /** See `Authenticator.optional`. Default `false`. */
   optional?: boolean | undefined

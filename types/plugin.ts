@@ -35,7 +35,7 @@ export interface RefusedOptions extends Omit<
   AuthnOptions<StoredUser & object>,
   'passwordField' | 'login'
 > {
-  /** Field of the stored user that holds the bcrypt hash: one of type `string`. Default `password`. */
+  /** Field of the stored user that holds the password hash: one of type `string`. Default `password`. */
   // The default `password` is accepted here, so that the compiler reports the option that is really wrong.
   passwordField?: 'password' | 'a field of type string of what findByUsername returns' | undefined
   /** The login route; `false` for none. */

@@ -75,14 +75,14 @@ export interface UserService<Stored extends object = StoredUser> {
   ): Stored | null | undefined | Promise<Stored | null | undefined>
 
   /**
-   * Stores a new hash of the same password. Called after a successful login or Basic request whose stored hash has a
-   * lower cost than `hashing.cost`. Store it only if the stored hash is still the previous one (`WHERE … AND
-   * password_hash = previousHash`), or a password that is changed at the same moment is changed back. When this throws,
-   * the error is logged, and the login succeeds.
+   * Stores a new hash of the same password. Called after a successful login or Basic request whose stored hash is
+   * weaker than `hashing` asks for, or of another algorithm. Store it only if the stored hash is still the previous one
+   * (`WHERE … AND password_hash = previousHash`), or a password that is changed at the same moment is changed back. When
+   * this throws, the error is logged, and the login succeeds.
    *
    * @param user - looked up again when the new hash is ready. Not called if the user is gone or has another hash
    * by then
-   * @param passwordHash - a bcrypt hash
+   * @param passwordHash - of `hashing.algorithm`: up to 97 characters by default
    * @param previousHash - the hash that it replaces
    */
   updatePasswordHash?(user: Stored, passwordHash: string, previousHash: string): unknown

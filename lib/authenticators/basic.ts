@@ -3,7 +3,6 @@ import { MALFORMED, parseBasic } from '../http/authorization.js'
 import { basicAuthenticatorSchema } from '../options/authenticator-schemas.js'
 import { check } from '../options/check.js'
 import { defaults, withDefaults } from '../options/defaults.js'
-import { loadBcrypt } from '../passwords/bcrypt.js'
 import { perRegistration } from '../request/registration.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { BasicAuthenticatorOptions } from '../../types/options.js'
@@ -16,7 +15,7 @@ export function hashesPasswords(authenticator: Authenticator): boolean {
 }
 
 /**
- * HTTP Basic (RFC 7617): finds the user by the user service, and compares the password with bcrypt.
+ * HTTP Basic (RFC 7617): finds the user by the user service, and compares the password with the stored hash.
  *
  * @param options - what is left out comes from the options of the plugin
  * @throws ERR_AUTH_OPTION
@@ -43,11 +42,7 @@ export function basicAuthenticator<Stored extends object>(
     scheme: 'Basic',
     openapi: { type: 'http', scheme: 'basic' },
     optional,
-    // The state is there at once, also for an authenticator that wraps this one and does not wait.
-    init(app) {
-      state.init(app)
-      return loadBcrypt()
-    },
+    init: (app) => state.init(app),
     authenticate(request) {
       const check = state.of(request)
       const pair = parseBasic(request.headers.authorization)

@@ -8,7 +8,6 @@ import type { Catalogue } from '../../types/messages.js'
 export const defaults = {
   plugin: {
     passwordField: 'password',
-    maxPasswordBytes: 72 as number | false,
     authenticators: {} as Readonly<Record<string, Authenticator>>,
     realm: 'Authorization required',
     languages: {} as Readonly<Record<string, Partial<Catalogue>>>,
@@ -28,12 +27,12 @@ export const defaults = {
     routeOptions: {} as Omit<RouteShorthandOptions, 'validatorCompiler' | 'attachValidation'>,
   },
   /**
-   * The cost is the binary logarithm of the bcrypt rounds: 10 takes about 50 ms on a core of 2024, 14 about 0.8 s.
-   * The default of `concurrency` depends on the machine: see `defaultConcurrency` in passwords/queue.ts.
+   * `maxCost` takes about 0.8 s on a core of 2024, and `maxMemory` is in KiB. The default of `concurrency` depends on the
+   * machine: see `defaultConcurrency` in passwords/queue.ts.
    */
   hashing: {
-    cost: 10,
     maxCost: 14,
+    maxMemory: 262_144,
     concurrency: undefined as number | undefined,
     maxQueue: 64,
     maxWait: 5,

@@ -4,12 +4,10 @@ import { check } from './check.js'
 import { defaults, withDefaults } from './defaults.js'
 import { pluginSchema } from './schemas.js'
 import type { AuthnOptions } from '../../types/options.js'
-import type { HashingOptions } from '../../types/passwords.js'
 
 export type ResolvedOptions = ReturnType<typeof resolveOptions>
 export type ResolvedLogin = Exclude<ResolvedOptions['login'], false>
 export type ResolvedThrottle = Exclude<ResolvedOptions['throttle'], false>
-export type ResolvedHashing = ReturnType<typeof resolveHashing>
 
 /**
  * Checks the options of the plugin and adds the defaults, but not to `jwt`, which {@link JwtService} resolves, nor to
@@ -57,16 +55,4 @@ export function resolveOptions(options: unknown, ofFeatures: readonly string[] =
       credentialCache !== false && withDefaults(defaults.credentialCache, credentialCache),
     throttle: throttle !== false && withDefaults(defaults.throttle, throttle),
   }
-}
-
-/** @throws ERR_AUTH_OPTION when `cost` is higher than `maxCost`, since new hashes would not be accepted */
-export function resolveHashing(given: HashingOptions) {
-  const { cost, maxCost, ...others } = withDefaults(defaults.hashing, given)
-  const highest = given.maxCost ?? Math.max(cost, maxCost)
-  if (highest < cost) {
-    wrongOption(
-      `option "hashing.maxCost": found ${highest}, but new hashes have the cost ${cost} and would not be accepted. Raise "hashing.maxCost", or lower "hashing.cost".`,
-    )
-  }
-  return { ...others, cost, maxCost: highest }
 }

@@ -1,5 +1,5 @@
 import type { CredentialCache } from './credential-cache.js'
-import type { HashingQueue } from './queue.js'
+import type { Hashing } from './verify.js'
 import type { Throttle } from '../throttle/throttle.js'
 import type { UserService } from '../../types/user-service.js'
 
@@ -7,10 +7,7 @@ export interface CheckTools {
   readonly userService: UserService
   readonly passwordField: string
   readonly userServiceTimeout: number | undefined
-  readonly maxPasswordBytes: number | false
-  readonly cost: number
-  readonly maxCost: number
-  readonly queue: HashingQueue
+  readonly hashing: Hashing
   readonly throttle: Throttle | null
   /** Only for Basic, which sends the password with every request. */
   readonly cache: CredentialCache | null

@@ -1,49 +1,93 @@
 import { wrongOption } from '../errors/errors.js'
-import { costOf, hash, isBcryptHash, loadBcrypt, longestPassword } from './bcrypt.js'
+import { withDefaults } from '../options/defaults.js'
+import type { HashParameters } from '../../types/passwords.js'
+import { profileOf, resolveHashing, type Profile } from './hashing.js'
+import type { HashAlgorithmKind } from './kinds/hash-kind.js'
+import { kinds } from './kinds/table.js'
 import { HashingQueue } from './queue.js'
-import { defaults } from '../options/defaults.js'
+import {
+  hashInTurn,
+  isOutdated,
+  parseHash,
+  readHash,
+  requireText,
+  verifyInTurn,
+  type Hashing,
+} from './verify.js'
 
-let queue: HashingQueue | undefined
+/** In bytes, without options of an app. The limit is there for the work that a long text takes (CVE-2013-1443). */
+export const longestText = 512
+
+/** The most bytes of a password that an algorithm accepts by default. */
+export const longestFor = ({ longest }: HashAlgorithmKind): number => Math.min(longest, longestText)
+
+let opened: Hashing | undefined
+
+/** Without options of an app: the default limits, and a false that may be fast. */
+function openHashing(): Hashing {
+  if (opened !== undefined) return opened
+  const hashing = resolveHashing({})
+  const queue = new HashingQueue(hashing.queue)
+  return (opened = { ...hashing, profiles: [], queue, maxPasswordBytes: longestText })
+}
 
 /**
- * Hashes a password with bcrypt, in the same queue as login and Basic.
+ * Hashes a password, in the same queue as login and Basic. For scripts: an app has `app.authn.hashPassword`, which knows
+ * its options.
  *
- * @param password - 1 to 72 bytes of UTF-8
- * @param options - `cost`: binary logarithm of the rounds, 4 to 31; default 10
+ * @param password - 1 to 72 bytes of UTF-8 for bcrypt, else to 512
+ * @param parameters - the algorithm, and its parameters; default: bcrypt of cost 10
  * @returns the hash to store
- * @throws ERR_AUTH_OPTION for an empty password, one that bcrypt would cut, or an invalid cost;
- * ERR_AUTH_OVERLOADED (503) when too much hashing waits: in scripts, hash one password after the other
+ * @throws (rejects) ERR_AUTH_OPTION for any other password, for invalid parameters, and for argon2id without an engine;
+ * ERR_AUTH_OVERLOADED (503) when too much hashing waits: in scripts, hash one password after the other;
+ * ERR_AUTH_HASHING when the engine fails
  */
 export async function hashPassword(
   password: string,
-  { cost = defaults.hashing.cost }: { cost?: number } = {},
+  parameters: HashParameters = {},
 ): Promise<string> {
-  const bytes = typeof password === 'string' ? Buffer.byteLength(password) : 0
-  if (bytes < 1 || bytes > longestPassword) {
-    wrongOption(
-      `hashPassword: found ${bytes} bytes of text, expected a password of 1 to ${longestPassword} bytes (bcrypt ignores what comes after).`,
-    )
-  }
-  checkCost(cost)
-  await loadBcrypt()
-  queue ??= new HashingQueue(defaults.hashing)
-  return queue.run(() => hash(password, cost))
+  const wanted = wantedOf(parameters)
+  return hashInTurn({ wanted, queue: openHashing().queue }, password, longestText)
 }
 
 /**
- * Whether a stored hash is weaker than wanted.
+ * Compares a password with a stored hash of bcrypt, argon2id, argon2i or scrypt. For scripts: a false may be fast. An app
+ * has `app.authn.verifyPassword`, whose time does not tell why.
  *
- * @param storedHash - as the user service returns it
- * @param cost - the cost that new hashes have; default 10
- * @returns true for a hash of a lower cost, and for anything but a bcrypt hash
- * @throws ERR_AUTH_OPTION for an invalid cost
+ * @param storedHash - anything but a hash, and one of more cost or memory than apps accept by default, is false
+ * @throws (rejects) ERR_AUTH_OPTION for a password that is no string; ERR_AUTH_OVERLOADED (503) when too much hashing
+ * waits; ERR_AUTH_HASHING when the engine of the hash fails or is not installed
  */
-export function needsRehash(storedHash: string, cost: number = defaults.hashing.cost): boolean {
-  checkCost(cost)
-  return !isBcryptHash(storedHash) || costOf(storedHash) < cost
+export async function verifyPassword(
+  password: string,
+  storedHash: string | null | undefined,
+): Promise<boolean> {
+  requireText(password)
+  const hashing = openHashing()
+  const { hash } = readHash(storedHash, hashing)
+  return hash !== null && verifyInTurn(hashing, password, hash)
 }
 
-function checkCost(cost: number): void {
-  if (Number.isInteger(cost) && cost >= 4 && cost <= 31) return
-  wrongOption(`option "cost": found ${String(cost)}, expected a whole number from 4 to 31.`)
+/**
+ * Whether a stored hash is weaker than wanted, or of another algorithm. Stronger ones are left alone.
+ *
+ * @param storedHash - as the user service returns it; what is no hash is true
+ * @param parameters - those that new hashes have; default: bcrypt of cost 10
+ * @throws ERR_AUTH_OPTION for invalid parameters
+ */
+export function needsRehash(
+  storedHash: string | null | undefined,
+  parameters: HashParameters = {},
+): boolean {
+  const wanted = wantedOf(parameters)
+  return isOutdated(wanted, parseHash(String(storedHash), kinds))
+}
+
+/** @throws ERR_AUTH_OPTION */
+function wantedOf(parameters: unknown): Profile<HashAlgorithmKind> {
+  if (typeof parameters === 'object' && parameters !== null) {
+    return profileOf(withDefaults({}, parameters))
+  }
+  const found = typeof parameters === 'number' ? String(parameters) : `a ${typeof parameters}`
+  return wrongOption(`parameters: found ${found}, expected an object, such as { cost: 12 }.`)
 }

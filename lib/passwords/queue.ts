@@ -3,16 +3,66 @@ import type { FastifyRequest } from 'fastify'
 import { ABANDONED, isGone, onGone } from '../http/disconnect.js'
 import { refusal } from '../errors/errors.js'
 import { addressOf } from '../throttle/throttle.js'
-import type { ResolvedHashing } from '../options/resolve.js'
+import { defaults } from '../options/defaults.js'
 
-/** Places for bcrypt operations, and the requests that wait for one, in order of arrival. */
-interface Slots {
-  free: number
-  /** A set keeps the order, and allows removal from the middle, when a client disconnects. */
-  readonly waiting: Set<() => void>
+interface QueueSettings {
+  readonly concurrency: number | undefined
+  /** KiB that all may take together. */
+  readonly budget: number | undefined
+  readonly maxQueue: number
+  readonly maxWait: number
 }
 
-/** Shared by queues without `concurrency`, since they share the cores and the thread pool of the process. */
+interface Waiting {
+  readonly memory: number
+  enter(): void
+}
+
+/** Places and memory for hashing, and the requests that wait for it, in order of arrival. */
+class Slots {
+  free: number
+  /** KiB that are not reserved, of {@link budget}. */
+  memory: number
+  readonly budget: number
+  /** A set keeps the order, and allows removal from the middle, when a client disconnects. */
+  readonly waiting = new Set<Waiting>()
+
+  constructor({ concurrency = defaultConcurrency(), budget }: Partial<QueueSettings>) {
+    this.free = concurrency
+    this.memory = this.budget = budget ?? defaults.hashing.maxMemory
+  }
+
+  /** Whether one of so much memory could start at once, and nothing waits before it. */
+  fits(memory: number): boolean {
+    return this.waiting.size === 0 && this.#hasRoom(memory)
+  }
+
+  #hasRoom(memory: number): boolean {
+    return this.free > 0 && memory <= this.memory
+  }
+
+  take(memory: number): void {
+    this.free -= 1
+    this.memory -= memory
+  }
+
+  give(memory: number): void {
+    this.free += 1
+    this.memory += memory
+    this.next()
+  }
+
+  /** Starts the first ones. A smaller one behind the first has to wait too, or the large one would wait for ever. */
+  next(): void {
+    for (const first of this.waiting) {
+      if (!this.#hasRoom(first.memory)) return
+      this.take(first.memory)
+      first.enter()
+    }
+  }
+}
+
+/** Shared by queues without settings of their own, since they share the cores, the memory and the thread pool. */
 let processSlots: Slots | undefined
 
 /**
@@ -27,49 +77,56 @@ export function defaultConcurrency(): number {
 }
 
 /**
- * Limits how many bcrypt operations run at once. Without it, 64 of them keep file and DNS work of the app waiting for
- * seconds; see bench/flood.ts. The usual queue libraries (fastq, p-queue, async) cannot remove one that waits.
+ * Limits how many passwords are hashed at once, and how much memory they take. Without it, 64 bcrypts keep file and
+ * DNS work of the app waiting for seconds; see bench/flood.ts. The usual queue libraries (fastq, p-queue, async) cannot
+ * remove one that waits.
  */
 export class HashingQueue {
-  readonly stats = { running: 0, waiting: 0, refused: 0 }
+  readonly stats = { running: 0, waiting: 0, refused: 0, memory: 0, replaced: 0 }
   readonly #slots: Slots
   /** How many requests of each address wait. */
   readonly #ofAddress = new Map<string, number>()
 
-  constructor(private readonly settings: ResolvedHashing) {
-    const { concurrency } = settings
-    this.#slots =
-      concurrency === undefined
-        ? (processSlots ??= { free: defaultConcurrency(), waiting: new Set() })
-        : { free: concurrency, waiting: new Set() }
+  constructor(private readonly settings: QueueSettings) {
+    const { concurrency, budget } = settings
+    const isShared = concurrency === undefined && budget === undefined
+    this.#slots = isShared ? (processSlots ??= new Slots({})) : new Slots({ concurrency, budget })
   }
 
-  get isIdle(): boolean {
-    return this.#slots.free > 0
+  /** Whether work that takes so many KiB could start at once. */
+  isIdle(memory: number): boolean {
+    return this.#slots.fits(Math.min(memory, this.#slots.budget))
   }
 
   /**
    * @param work - called with `true` when it had to wait
    * @param request - removed from the queue when its client disconnects
+   * @param wanted - KiB that it takes
    * @throws ERR_AUTH_OVERLOADED when too many wait, in all or of the address of the request, or when one waits too long; ABANDONED
    */
-  async run<T>(work: (waited: boolean) => Promise<T>, request?: FastifyRequest): Promise<T> {
+  async run<T>(
+    work: (waited: boolean) => Promise<T>,
+    request?: FastifyRequest,
+    wanted = 0,
+  ): Promise<T> {
     if (request !== undefined && isGone(request)) throw ABANDONED
-    const waits = !this.isIdle
-    if (waits) await this.#wait(request)
-    else this.#slots.free -= 1
+    // More than the whole budget would wait for ever.
+    const memory = Math.min(wanted, this.#slots.budget)
+    const waits = !this.isIdle(memory)
+    if (waits) await this.#wait(request, memory)
+    else this.#slots.take(memory)
     this.stats.running += 1
+    this.stats.memory += memory
     try {
       return await work(waits)
     } finally {
       this.stats.running -= 1
-      const [next] = this.#slots.waiting
-      if (next === undefined) this.#slots.free += 1
-      else next()
+      this.stats.memory -= memory
+      this.#slots.give(memory)
     }
   }
 
-  #wait(request: FastifyRequest | undefined): Promise<void> {
+  #wait(request: FastifyRequest | undefined, memory: number): Promise<void> {
     const { maxQueue, maxWait } = this.settings
     const address = request === undefined ? null : addressOf(request.ip)
     // One client must not fill the queue for all others.
@@ -81,20 +138,25 @@ export class HashingQueue {
       const leave = (settle: () => void): void => {
         this.stats.waiting -= 1
         this.#count(address, -1)
-        this.#slots.waiting.delete(enter)
+        this.#slots.waiting.delete(own)
         clearTimeout(timer)
         unwatch?.()
         settle()
       }
-      const enter = (): void => leave(resolve)
+      // The next one may need less.
+      const abandon = (error: unknown): void => {
+        leave(() => reject(error))
+        this.#slots.next()
+      }
+      const own: Waiting = { memory, enter: () => leave(resolve) }
       // After the event loop was blocked, timers run before slots become free whose work has finished meanwhile.
       const expire = (): unknown =>
         setImmediate(() => {
-          if (this.#slots.waiting.has(enter)) leave(() => reject(this.#overloaded()))
+          if (this.#slots.waiting.has(own)) abandon(this.#overloaded())
         })
       const timer = setTimeout(expire, maxWait * 1000)
-      const unwatch = request && onGone(request, () => leave(() => reject(ABANDONED)))
-      this.#slots.waiting.add(enter)
+      const unwatch = request && onGone(request, () => abandon(ABANDONED))
+      this.#slots.waiting.add(own)
     })
   }
 

@@ -1,43 +1,55 @@
-import { costOf, hash, longestPassword } from './bcrypt.js'
+import { channels } from '../events.js'
 import type { CheckTools } from './check-tools.js'
 import type { PasswordAttempt } from './attempt.js'
+import type { StoredHash } from './kinds/hash-kind.js'
+import { bcrypt } from './kinds/bcrypt.js'
+import { hashInTurn, isOutdated } from './verify.js'
 import { findUser } from '../users/user.js'
+import { viewOf } from '../users/view.js'
 
 /** Whether a stored hash is replaced after a login. */
-export function isOutdated({ userService, cost }: CheckTools, stored: string): boolean {
-  return userService.updatePasswordHash !== undefined && costOf(stored) < cost
+export function isReplaced({ userService, hashing }: CheckTools, stored: StoredHash): boolean {
+  return userService.updatePasswordHash !== undefined && isOutdated(hashing.wanted, stored)
 }
 
 /**
- * Makes the function that replaces hashes of a lower cost after a login, where the user service stores new ones: one at
- * a time for a user, and only while no hashing waits. The login succeeds even if that fails.
+ * Makes the function that replaces weaker hashes after a login, where the user service stores new ones: one at a time for
+ * a user, and only while no hashing waits. The login succeeds even if that fails.
  */
 export function createRehash(tools: CheckTools) {
-  const { userService, passwordField, userServiceTimeout, cost, queue } = tools
+  const { userService, passwordField, userServiceTimeout, hashing } = tools
+  const { wanted, queue } = hashing
   /** Stored hashes for which a new one is under way. */
   const running = new Set<string>()
+  const isPossible = (password: string, stored: StoredHash): boolean => {
+    const isCut = [stored.kind, wanted.kind].some((kind) => kind === bcrypt)
+    // bcrypt ignores the end of a longer password, so the new hash would match the beginning alone, or more than it did.
+    const fits = !isCut || Buffer.byteLength(password) <= bcrypt.longest
+    return fits && !running.has(stored.text) && queue.isIdle(wanted.kind.memory(wanted.strength))
+  }
   /** @returns the new hash, which may not be stored yet; undefined where there is none */
-  return async (attempt: PasswordAttempt, stored: string): Promise<string | undefined> => {
+  return async (attempt: PasswordAttempt, stored: StoredHash): Promise<string | undefined> => {
     const { username, password, request } = attempt
-    // bcrypt ignores the end of a longer password, so the new hash would match the beginning alone.
-    const fits = Buffer.byteLength(password) <= longestPassword
-    if (!isOutdated(tools, stored) || !fits || running.has(stored) || !queue.isIdle)
-      return undefined
-    running.add(stored)
+    if (!isReplaced(tools, stored) || !isPossible(password, stored)) return undefined
+    running.add(stored.text)
     // The user is read again: the password may have changed meanwhile, and the new hash would bring the old one back.
     const store = (fresh: string): unknown =>
-      findUser(userService, username, request, userServiceTimeout, (user) => {
+      findUser(userService, username, request, userServiceTimeout, async (user) => {
         const current = user as Record<string, unknown> | null
-        if (current?.[passwordField] !== stored) return null
-        return userService.updatePasswordHash?.(current, fresh, stored)
+        if (current?.[passwordField] !== stored.text) return
+        await userService.updatePasswordHash?.(current, fresh, stored.text)
+        queue.stats.replaced += 1
+        const shown = viewOf(current, new Set([passwordField]))
+        const event = { request, user: shown, from: stored.name, to: wanted.kind.name }
+        if (channels.rehash.hasSubscribers) channels.rehash.publish(event)
       })
     const report = (error: unknown): void =>
       request.log.error({ err: error }, 'The new password hash of a user was not stored')
-    const hashed = queue.run(() => hash(password, cost))
+    const hashed = hashInTurn(hashing, password, Infinity)
     void hashed
       .then(store)
       .catch(report)
-      .finally(() => running.delete(stored))
+      .finally(() => running.delete(stored.text))
     // The login waits for the hash, but not for the service to store it.
     return hashed.catch(() => undefined)
   }

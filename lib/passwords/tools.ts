@@ -1,13 +1,25 @@
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
-import { loadBcrypt } from './bcrypt.js'
+import { isProduction } from '../common/production.js'
 import { createCredentialCheck } from './check.js'
 import type { CheckTools } from './check-tools.js'
 import { CredentialCache } from './credential-cache.js'
+import { checkHashing, inheritHashing, isOurs, resolveHashing } from './hashing.js'
+import { argon2 } from './kinds/argon2.js'
+import { longestFor } from './password.js'
 import { HashingQueue } from './queue.js'
+import {
+  hashInTurn,
+  isOutdated,
+  readHash,
+  requireText,
+  verifyInTurn,
+  type Hashing,
+} from './verify.js'
 import { withoutUndefined } from '../common/objects.js'
 import { PasswordAttempt } from './attempt.js'
 import { Throttle } from '../throttle/throttle.js'
-import { resolveHashing, type ResolvedOptions } from '../options/resolve.js'
+import type { ResolvedOptions } from '../options/resolve.js'
+import type { Authn } from '../../types/authn.js'
 import type { HashingOptions } from '../../types/passwords.js'
 
 /** Shared by all registrations of an app. */
@@ -33,18 +45,22 @@ export async function createPasswordTools(
   app: SharedTools,
   log: FastifyBaseLogger,
 ) {
-  const { maxPasswordBytes, userServiceTimeout, userService } = options
-  if (userService !== undefined) await loadBcrypt()
-  const given = withoutUndefined(options.hashing ?? {})
-  const hashing = resolveHashing({ ...app.hashing?.given, ...given })
-  const { queue } = (app.hashing ??= { queue: new HashingQueue(hashing), given })
+  const { userServiceTimeout } = options
+  const hashing = await openHashing(options, app, log)
+  const { queue, profiles } = hashing
   const { throttle, tokens } = await throttlesOf(options, app, log)
   const cache =
     options.credentialCache === false ? null : new CredentialCache(options.credentialCache)
-  const tools = { ...hashing, maxPasswordBytes, userServiceTimeout, queue, throttle }
+  const tools = { hashing, userServiceTimeout, throttle }
   const tokenAttempt = (name: string, request: FastifyRequest) =>
     new PasswordAttempt({ throttle: tokens, cache: null }, name, '', request)
   return {
+    /** What `app.authn` has. */
+    api: passwordApi(hashing),
+    /** Loads the engines of new and announced hashes. @throws (rejects) where one is missing */
+    load: async (): Promise<void> => {
+      for (const { kind } of profiles) if (isOurs(kind)) await kind.load()
+    },
     basicCheck: (users: Users) => createCredentialCheck({ ...tools, ...users, cache }),
     loginCheck: (users: Users, validAfter: (user: object) => number) =>
       createCredentialCheck({ ...tools, ...users, cache: null }, validAfter),
@@ -70,6 +86,44 @@ export async function createPasswordTools(
       credentials: cache?.stats ?? { hits: 0, misses: 0, size: 0 },
       throttled: (throttle?.throttled ?? 0) + (tokens?.throttled ?? 0),
     }),
+  }
+}
+
+/** @throws (rejects) ERR_AUTH_OPTION */
+async function openHashing(
+  { hashing: option, maxPasswordBytes, userServiceTimeout }: ResolvedOptions,
+  app: SharedTools,
+  log: FastifyBaseLogger,
+): Promise<Hashing> {
+  const given = withoutUndefined(checkHashing(option === undefined ? {} : option)) as HashingOptions
+  const hashing = resolveHashing(
+    inheritHashing(app.hashing?.given ?? {}, given),
+    userServiceTimeout,
+  )
+  const { wanted, profiles } = hashing
+  // Only this engine may be missing on a machine for which the package was installed.
+  if (profiles.some(({ kind }) => kind === argon2)) await argon2.load()
+  if (option !== undefined && isProduction() && wanted.kind.isBelowOwasp(wanted.strength)) {
+    log.warn(
+      `fastify-authn: the parameters of ${wanted.kind.name} in the option "hashing" are below those that OWASP recommends, so that stolen hashes are cheap to guess. Leave them out for the defaults, which are not.`,
+    )
+  }
+  const { queue } = (app.hashing ??= { queue: new HashingQueue(hashing.queue), given })
+  return { ...hashing, queue, maxPasswordBytes: maxPasswordBytes ?? longestFor(wanted.kind) }
+}
+
+function passwordApi(
+  hashing: Hashing,
+): Pick<Authn, 'hashPassword' | 'verifyPassword' | 'needsRehash'> {
+  const { maxPasswordBytes, wanted } = hashing
+  const longest = maxPasswordBytes === false ? Infinity : maxPasswordBytes
+  return {
+    hashPassword: async (password) => hashInTurn(hashing, password, longest),
+    async verifyPassword(password, storedHash) {
+      requireText(password)
+      return verifyInTurn(hashing, password, readHash(storedHash, hashing).hash)
+    },
+    needsRehash: (storedHash) => isOutdated(wanted, readHash(storedHash, hashing).hash),
   }
 }
 

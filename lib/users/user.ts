@@ -56,9 +56,13 @@ export function findUser<Result = Found>(
 /** @throws (rejects) ERR_AUTH_USER_SERVICE_TIMEOUT */
 export function withUserTimeout<T>(answer: Promise<T>, seconds: number | undefined): Promise<T> {
   if (seconds === undefined) return answer
+  return withTimeout(answer, seconds * 1000, () => tooLate(seconds))
+}
+
+/** The error of a request for which a function of the app takes too long. */
+export function tooLate(seconds: number): Error {
   const code = 'ERR_AUTH_USER_SERVICE_TIMEOUT'
-  const late = (): Error => refusal('auth.overloaded', { code, retryAfter: Math.ceil(seconds) })
-  return withTimeout(answer, seconds * 1000, late)
+  return refusal('auth.overloaded', { code, retryAfter: Math.ceil(seconds) })
 }
 
 /**

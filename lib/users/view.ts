@@ -1,8 +1,6 @@
 import { inspect } from 'node:util'
+import { isPasswordHash, passwordHashes } from '../common/hash-format.js'
 import { isPlain } from '../common/objects.js'
-
-/** The stored hashes of bcrypt, Argon2, scrypt and PBKDF2. */
-const hashes = /\$(?:2[a-z]?\$|argon2|scrypt\$|pbkdf2)[\w$+,./=-]*/g
 
 /** Methods of ORMs that return the field whose name they are given. */
 const getters: ReadonlySet<PropertyKey> = new Set(
@@ -27,13 +25,9 @@ export function viewOf(user: object, hidden: ReadonlySet<string>): object {
 
 type Fields = Record<PropertyKey, unknown>
 
-function isHashText(value: unknown): boolean {
-  return typeof value === 'string' && value.startsWith('$') && value.search(hashes) === 0
-}
-
 /** Whether a value is a hash, or an array with one, such as that of earlier passwords. */
 function isHash(value: unknown): boolean {
-  return Array.isArray(value) ? value.some(isHashText) : isHashText(value)
+  return Array.isArray(value) ? value.some(isPasswordHash) : isPasswordHash(value)
 }
 
 function hasHash(user: Fields, hidden: ReadonlySet<string>): boolean {
@@ -78,7 +72,7 @@ function instanceView(user: Fields, hidden: ReadonlySet<string>): object {
   const shownResult = (value: unknown, method: PropertyKey): unknown => {
     // A query of an ORM is a thenable too, and stays what it is.
     if (value instanceof Promise) return value.then((later) => shownResult(later, method))
-    if (typeof value === 'string' && !isHash(value)) return value.replace(hashes, '')
+    if (typeof value === 'string' && !isHash(value)) return value.replace(passwordHashes, '')
     // Methods such as save() of many ORMs return their own instance, others a clone.
     const isUser =
       value instanceof Object && (method === 'toJSON' || value.constructor === user.constructor)

@@ -144,7 +144,13 @@ for (const [name, headers] of Object.entries({ right: alice, wrong })) {
     const all = Array.from({ length: 64 }, () => get(headers))
     await until(() => watch.running.length === 1, 'one runs')
     await settle(20)
-    t.strictSame(app.authn.stats().hashing, { running: 1, waiting: 0, refused: 0 })
+    t.strictSame(app.authn.stats().hashing, {
+      running: 1,
+      waiting: 0,
+      refused: 0,
+      memory: 0,
+      replaced: 0,
+    })
     watch.hold(false)
     for (const response of await Promise.all(all)) {
       if (headers === alice) isWelcome(t, response, 'alice')
@@ -174,7 +180,6 @@ t.test('requests with unknown names share no bcrypt run', async (t) => {
   await until(() => watch.running.length === 3, 'one runs for each name')
   await settle(20)
   t.equal(watch.running.length, 3)
-  t.equal(new Set(watch.runs.map(({ against }) => against)).size, 3)
   watch.hold(false)
   for (const response of await Promise.all(all)) isRejection(t, response, rejected)
   t.equal(take(), 0)

@@ -46,7 +46,8 @@ t.test(
 
 t.test('app.authn can be printed, copied and turned into JSON without the options', async (t) => {
   const { authn: offer } = await appWith(t, { basic })
-  const names = ['authenticators', 'features', 'stats', 'routes', 'printRoutes']
+  const passwords = ['hashPassword', 'verifyPassword', 'needsRehash']
+  const names = ['authenticators', 'features', 'stats', ...passwords, 'routes', 'printRoutes']
   t.strictSame(Object.keys({ ...offer }), names)
   t.strictSame(JSON.parse(JSON.stringify(offer)), { authenticators: ['configBasic'], features: [] })
   t.match(inspect(offer), 'printRoutes')

@@ -132,6 +132,12 @@ t.test('a login looks the user up twice only if its token could outlive a change
   }
 })
 
+/** Until the clock of a store in memory, which has milliseconds, shows another time. */
+async function tick(): Promise<void> {
+  const since = Date.now()
+  await until(() => Date.now() > since + 2, 'it ticks')
+}
+
 /** A login of a user whom the service is still reading. */
 async function heldAtUser({ asked, wait, post }: Awaited<ReturnType<typeof setting>>) {
   const { promise, resolve } = deferred()
@@ -139,9 +145,7 @@ async function heldAtUser({ asked, wait, post }: Awaited<ReturnType<typeof setti
   const before = asked.length
   const answer = post('/login', alice)
   await until(() => asked.length > before, 'the user is read')
-  // The clock of a store in memory has milliseconds.
-  const since = Date.now()
-  await until(() => Date.now() > since + 2, 'it ticks')
+  await tick()
   wait.gate = null
   return {
     finish(): Promise<AnyResponse> {
@@ -166,6 +170,7 @@ t.test('a login during which all sessions of its user are revoked is a 401', asy
     await revoke()
     isRejection(t, await login.finish(), rejection, title)
     t.strictSame(await other.app.authn.sessions.list('alice'), [], title)
+    await tick()
     t.equal(await other.me((await other.login()).token), 200, `${title}: the next login`)
   }
   const login = await heldAtUser(other)

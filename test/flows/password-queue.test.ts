@@ -71,7 +71,13 @@ t.test('login and Basic together run at most hashing.concurrency bcrypts at once
         const running = Math.min(left, concurrency)
         await until(() => watch.running.length === running, 'the next one runs')
         await until(() => waitingIn(app) === left - running, 'the others have come to the queue')
-        t.strictSame(stats(app), { running, waiting: left - running, refused: 0 })
+        t.strictSame(stats(app), {
+          running,
+          waiting: left - running,
+          refused: 0,
+          memory: 0,
+          replaced: 0,
+        })
         watch.running[0]?.finish()
         await settle()
       }
@@ -79,7 +85,7 @@ t.test('login and Basic together run at most hashing.concurrency bcrypts at once
       t.equal(take(), people.length / 2)
       t.equal(watch.runs.length, people.length)
       t.equal(watch.peak, concurrency)
-      t.strictSame(stats(app), { running: 0, waiting: 0, refused: 0 })
+      t.strictSame(stats(app), { running: 0, waiting: 0, refused: 0, memory: 0, replaced: 0 })
     })
   }
 })
@@ -113,7 +119,7 @@ t.test('a request to a full queue gets a localized 503 at once', async (t) => {
   t.equal(take(), 0)
   isWelcome(t, await app.inject('/try'), null, 'without credentials nothing is waited for')
   t.equal(take(), 1)
-  t.strictSame(stats(app), { running: 1, waiting: 1, refused: 5 })
+  t.strictSame(stats(app), { running: 1, waiting: 1, refused: 5, memory: 0, replaced: 0 })
 
   watch.hold(false)
   t.strictSame(tally(await Promise.all([running, waiting])), { 200: 2 })
@@ -147,7 +153,7 @@ for (const use of ['login', 'basic'] as const) {
     watch.hold(false)
     t.strictSame(tally(await Promise.all([first, third])), { 200: 2 })
     t.strictSame(watch.passwords(), ['password0', 'password2'])
-    t.strictSame(stats(app), { running: 0, waiting: 0, refused: 0 })
+    t.strictSame(stats(app), { running: 0, waiting: 0, refused: 0, memory: 0, replaced: 0 })
     t.equal(take(), use === 'login' ? 0 : 2)
     t.equal((await ask(1)).statusCode, 200, 'and may come again')
   })
@@ -265,5 +271,11 @@ t.test('logins in flight finish or are rejected when the app closes', async (t) 
   await until(() => fates.every(({ state }) => state === 'resolved'), 'each has an answer')
   t.strictSame(tally(await Promise.all(all)), { 200: 4, 503: people.length - 4 })
   t.equal(watch.runs.length, 4)
-  t.strictSame(stats(app), { running: 0, waiting: 0, refused: people.length - 4 })
+  t.strictSame(stats(app), {
+    running: 0,
+    waiting: 0,
+    refused: people.length - 4,
+    memory: 0,
+    replaced: 0,
+  })
 })

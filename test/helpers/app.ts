@@ -67,7 +67,10 @@ export async function appWith(
   server: FastifyServerOptions = {},
 ): Promise<TestApp> {
   const app = fastify(t, server)
-  await app.register(authn, { ...options, hashing: { cost, ...options.hashing } })
+  const { hashing } = options
+  const hasOwn = hashing?.algorithm !== undefined
+  const cheap = hasOwn ? hashing : { cost, ...hashing }
+  await app.register(authn, { ...options, hashing: cheap as AuthnOptions['hashing'] })
   await declare(app)
   await app.ready()
   return app

@@ -4,7 +4,8 @@ import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { basicAuthenticator, jwtAuthenticator } from '../../lib/index.js'
 import { defaults, withDefaults } from '../../lib/options/defaults.js'
-import { resolveHashing, resolveOptions } from '../../lib/options/resolve.js'
+import { resolveOptions } from '../../lib/options/resolve.js'
+import { resolveHashing } from '../../lib/passwords/hashing.js'
 import { keyEntrySchema, keyFileEntrySchema } from '../../lib/options/key-set-schemas.js'
 import { fillRules, resolveJwtConfig } from '../../lib/options/resolve-jwt.js'
 import { pluginSchema } from '../../lib/options/schemas.js'
@@ -44,8 +45,8 @@ t.test('an option that is undefined gets its default', async (t) => {
 })
 
 t.test('maxCost is at least the cost of new hashes', async (t) => {
-  t.match(resolveHashing({ cost: 15 }), { cost: 15, maxCost: 15 })
-  t.match(resolveHashing({ cost: 15, maxCost: 16 }), { cost: 15, maxCost: 16 })
+  t.match(resolveHashing({ cost: 15 }), { wanted: { strength: { cost: 15 } }, maxCost: 15 })
+  t.match(resolveHashing({ cost: 15, maxCost: 16 }), { maxCost: 16 })
 })
 
 t.test('a rule of an authenticator overrides that of the service, even 0 and true', async (t) => {
@@ -91,7 +92,6 @@ t.test('options.md and the README state the defaults of the code', async (t) => 
     'defaultLanguage',
     'hashing',
     'languages',
-    'maxPasswordBytes',
     'passwordField',
     'realm',
     'throttle',

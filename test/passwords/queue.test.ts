@@ -30,7 +30,7 @@ function arrive(queue: HashingQueue): Job {
   return Object.assign(job, { fate: fateOf(queue.run(work, fake.request)) })
 }
 
-const settings = { concurrency: 1, maxQueue: 64, maxWait: 60, cost: 4, maxCost: 14 }
+const settings = { concurrency: 1, maxQueue: 64, maxWait: 60, budget: undefined }
 const queueOf = (more: Partial<typeof settings> = {}): HashingQueue =>
   new HashingQueue({ ...settings, ...more })
 const overloaded = { code: 'ERR_AUTH_OVERLOADED', statusCode: 503, key: 'auth.overloaded' }
@@ -114,12 +114,49 @@ t.test('queues without a concurrency of their own share the places of the proces
     b.run(async () => 0),
     overloaded,
   )
-  t.strictSame(a.stats, { running: 1, waiting: 1, refused: 0 })
-  t.strictSame(b.stats, { running: 1, waiting: 1, refused: 1 }, 'each has its own queue')
+  t.strictSame(a.stats, { running: 1, waiting: 1, refused: 0, memory: 0, replaced: 0 })
+  t.strictSame(
+    b.stats,
+    { running: 1, waiting: 1, refused: 1, memory: 0, replaced: 0 },
+    'each has its own queue',
+  )
   jobs[1]?.end.resolve()
   await settle()
   t.strictSame(waited(), [false, false, true, undefined], 'in order of arrival at any of them')
   jobs[0]?.end.resolve()
   await settle()
   t.strictSame(waited(), [false, false, true, true])
+})
+
+t.test('memory is a budget: work starts in order of arrival when its memory fits', async (t) => {
+  const queue = new HashingQueue({ ...settings, concurrency: 4, budget: 100 })
+  const enter = (memory: number) => {
+    let end = (): void => undefined
+    const state = { started: false, end: () => end() }
+    const fake = fakeRequest()
+    const work = (): Promise<void> => {
+      state.started = true
+      return new Promise((resolve) => (end = resolve))
+    }
+    return Object.assign(state, {
+      leave: fake.leave,
+      fate: fateOf(queue.run(work, fake.request, memory)),
+    })
+  }
+  const [a, b, c, d] = [enter(60), enter(60), enter(10), enter(1000)]
+  const started = (): boolean[] => [a, b, c, d].map((each) => each.started)
+  t.strictSame(started(), [true, false, false, false], 'a small one does not overtake')
+  t.equal(queue.isIdle(1), false)
+  b.leave()
+  await settle()
+  t.strictSame(started(), [true, false, true, false], 'the one before it has left')
+  t.equal(queue.stats.memory, 70)
+  a.end()
+  c.end()
+  await settle()
+  t.strictSame(started(), [true, false, true, true], 'more than the budget takes all of it')
+  t.equal(queue.stats.memory, 100)
+  d.end()
+  await settle()
+  t.strictSame(queue.stats, { running: 0, waiting: 0, refused: 0, memory: 0, replaced: 0 })
 })

@@ -60,7 +60,7 @@ for (const use of ['login', 'basic'] as const) {
     t.equal((await enter()).statusCode, 200)
     t.equal(updates.length, 1)
     t.equal(bcrypt.getRounds(user.password), 5)
-    t.equal(needsRehash(user.password, 5), false)
+    t.equal(needsRehash(user.password, { cost: 5 }), false)
     t.ok(bcrypt.compareSync('wonderland', user.password))
     t.equal((await enter()).statusCode, 200, 'the new one is good')
     t.equal(updates.length, 1)

@@ -1,4 +1,5 @@
 import { configFromEnv } from '../../options/environment.js'
+import { findEngine } from '../../passwords/kinds/argon2.js'
 import { exits, type Command } from '../command.js'
 import {
   algOption,
@@ -37,7 +38,7 @@ No value of a variable is printed, except the paths of files.`,
     const set = known.filter((name) => process.env[name])
     const isUnset = set.length === 0 && options.keySet === undefined
     const found = isUnset ? [nothing] : await startupFindings(options)
-    const findings = [...found, ...unreadVariables()].slice(0, 10)
+    const findings = [...[...found, ...unreadVariables()].slice(0, 10), await argon2Engine()]
     const isWrong = findings.some(({ level }) => level !== 'note')
     return {
       exit: isWrong ? exits.no : exits.done,
@@ -66,6 +67,15 @@ function unreadVariables(): Finding[] {
       const remedy = like.length > 0 ? ` Is one of these meant: ${like.join(', ')}?` : ''
       return { level: 'warning', problem: `${name} is not read.${remedy}` }
     })
+}
+
+export async function argon2Engine(): Promise<Finding> {
+  const engine = await findEngine()
+  const problem =
+    engine === null
+      ? `argon2: no engine with Node.js ${process.versions.node}. Only the algorithm argon2id needs one: npm install @node-rs/argon2`
+      : `argon2: runs on ${engine.name}.`
+  return { level: 'note', problem }
 }
 
 async function startupFindings(options: KeyOptions): Promise<Finding[]> {

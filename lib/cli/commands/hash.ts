@@ -1,33 +1,71 @@
-import { defaults } from '../../options/defaults.js'
-import { longestPassword } from '../../passwords/bcrypt.js'
-import { hashPassword } from '../../passwords/password.js'
-import { fail, type Command } from '../command.js'
-import { numberOption } from '../environment.js'
+import { Option } from 'commander'
+import { withoutUndefined } from '../../common/objects.js'
+import { profileOf } from '../../passwords/hashing.js'
+import { kinds } from '../../passwords/kinds/table.js'
+import { hashPassword, longestFor } from '../../passwords/password.js'
+import type { HashParameters } from '../../../types/passwords.js'
+import { fail, misuse, type Command } from '../command.js'
+import { numberOption, startupError } from '../environment.js'
 import { readSecret } from '../input.js'
 
-export const hash: Command<{ cost: number }> = {
+const names = kinds.map(({ name }) => name)
+
+export const hash: Command<HashParameters> = {
   name: 'hash',
-  summary: 'hash a password with bcrypt; type it, or pipe it in',
+  summary: 'hash a password with bcrypt, argon2id or scrypt; type it, or pipe it in',
   details: 'One line break at the end of piped input is ignored.',
   options: [
-    numberOption('--cost <n>', 'binary logarithm of the rounds, 4 to 31', 4, 31).default(
-      defaults.hashing.cost,
+    new Option('--algorithm <name>', `${names.join(', ')}; default bcrypt`).argParser((name) =>
+      names.some((each) => each === name)
+        ? name
+        : misuse(`option --algorithm <name>: expected one of ${names.join(', ')}.`),
     ),
+    numberOption(
+      '--cost <n>',
+      'bcrypt: binary logarithm of the rounds, 4 to 31; scrypt: of N, 10 to 24',
+      4,
+      31,
+    ),
+    numberOption('--memory <kib>', 'argon2id: KiB of memory', 1024, 4_194_304),
+    numberOption('--passes <n>', 'argon2id: passes over the memory, 1 to 64', 1, 64),
+    numberOption('--block-size <n>', 'scrypt: r, 1 to 64', 1, 64),
+    numberOption('--parallelism <n>', 'argon2id and scrypt: p, 1 to 16', 1, 16),
   ],
-  examples: ['npx fastify-authn hash', 'npx fastify-authn hash --cost 12 < password.txt'],
-  exits: ['done', 'the password is empty or too long, or the two entries differ'],
+  examples: [
+    'npx fastify-authn hash',
+    'npx fastify-authn hash --cost 12 < password.txt',
+    'npx fastify-authn hash --algorithm argon2id --memory 65536 --passes 3',
+  ],
+  exits: [
+    'done',
+    'the password is empty or too long, the two entries differ, or argon2id has no engine',
+  ],
   noArguments:
     'a password does not belong on the command line: other users and the shell history see it. Type it when asked, or pipe it in.',
-  async run({ cost }, _, io) {
+  async run({ algorithm, cost, memory, passes, blockSize, parallelism }, _, io) {
+    const given = { algorithm, cost, memory, passes, blockSize, parallelism } as HashParameters
+    const { kind, strength } = chosen(given)
     const password = await readSecret(io, 'Password')
     const bytes = Buffer.byteLength(password)
     if (bytes === 0) fail('the password is empty.')
-    if (bytes > longestPassword) {
-      fail(
-        `the password has ${bytes} bytes, expected ${longestPassword} at most: bcrypt ignores what comes after.`,
-      )
-    }
-    const hashed = await hashPassword(password, { cost })
-    return { lines: [hashed], json: { hash: hashed, cost } }
+    const most = longestFor(kind)
+    const why = most === kind.longest ? `: ${kind.name} ignores what comes after` : ''
+    if (bytes > most) fail(`the password has ${bytes} bytes, expected ${most} at most${why}.`)
+    await kind.load().catch((error: unknown) => fail(startupError(error)))
+    const hashed = await hashPassword(password, given)
+    const parameters = Object.keys(kind.members).map((name) => [
+      name,
+      strength[name as keyof typeof strength],
+    ])
+    const json = { hash: hashed, algorithm: kind.name, ...Object.fromEntries(parameters) }
+    return { lines: [hashed], json }
   },
+}
+
+function chosen(given: HashParameters): ReturnType<typeof profileOf> {
+  try {
+    return profileOf(withoutUndefined(given))
+  } catch (error) {
+    return misuse(startupError(error))
+  }
 }

@@ -31,7 +31,10 @@ t.test('doctor exits with 0 if nothing is wrong', async (t) => {
     env: { ...production, AUTH_JWT_SECRET: secret, AUTH_JWT_EXPIRY: '900', JWT_SECRET: 'x' },
   })
   t.strictSame([exit, stderr], [0, ''])
-  t.equal(stdout, 'Set: AUTH_JWT_SECRET, AUTH_JWT_EXPIRY\nNothing is wrong.\n')
+  t.equal(
+    stdout,
+    'Set: AUTH_JWT_SECRET, AUTH_JWT_EXPIRY\nnote: argon2: runs on @node-rs/argon2.\nNothing is wrong.\n',
+  )
   const full = {
     ...production,
     ...basic,
@@ -92,7 +95,7 @@ t.test('doctor warns of misspelt variables and weak secrets', async (t) => {
   t.match(await doctor(weak), { exit: 1, findings: [/^\w+: AUTH_JWT_SECRET: /] })
   const names = Array.from({ length: 20 }, (_, index) => [`AUTH_JWT_X${index}`, 'x'])
   const many = await doctor({ ...base, ...(Object.fromEntries(names) as Env) })
-  t.equal(many.findings.length, 10, 'at most ten')
+  t.equal(many.findings.length, 11, 'at most ten, and the note')
 })
 
 t.test('doctor checks a file of variables and a key set', async (t) => {

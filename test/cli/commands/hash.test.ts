@@ -13,7 +13,7 @@ t.test('a password that is piped in is hashed', async (t) => {
 t.test('--json prints the hash with the default cost of 10', async (t) => {
   const { stdout } = await cli('hash --json', { stdin: piped('open sesame') })
   const { hash, ...rest } = JSON.parse(stdout) as { hash: string }
-  t.strictSame(rest, { ok: true, cost: 10 })
+  t.strictSame(rest, { ok: true, algorithm: 'bcrypt', cost: 10 })
   t.match(hash, /^\$2b\$10\$/)
 })
 
@@ -48,3 +48,18 @@ t.test('a cost outside 4 to 31 exits with 2', async (t) => {
     t.match(stderr, /^fastify-authn: option --cost <n>: expected a whole number from 4 to 31\.\n/)
   }
 })
+
+t.test('--algorithm hashes with argon2id or scrypt, and its parameters', async (t) => {
+  const stdin = (): ReturnType<typeof piped> => piped('x'.repeat(100))
+  const words = 'hash --json --algorithm argon2id --memory 1024 --passes 1'
+  const { hash, ...rest } = JSON.parse((await cli(words, { stdin: stdin() })).stdout) as Fields
+  t.match(hash, /^\$argon2id\$v=19\$m=1024,t=1,p=1\$/)
+  t.strictSame(rest, { ok: true, algorithm: 'argon2id', memory: 1024, passes: 1, parallelism: 1 })
+  const scrypt = await cli('hash --algorithm scrypt --cost 10 --block-size 4', { stdin: stdin() })
+  t.match(scrypt.stdout, /^\$scrypt\$ln=10,r=4,p=1\$/)
+  for (const wrong of ['--memory 1024', '--algorithm scrypt --cost 9', '--algorithm md5']) {
+    t.equal((await cli(`hash ${wrong}`, { stdin: stdin() })).exit, 2, wrong)
+  }
+})
+
+type Fields = Record<string, unknown>

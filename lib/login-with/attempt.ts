@@ -1,4 +1,4 @@
-import { createHash, createHmac, randomBytes } from 'node:crypto'
+import { hash, randomFillSync } from 'node:crypto'
 import type { FastifyReply } from 'fastify'
 import { refusal } from '../errors/errors.js'
 import { MALFORMED } from '../http/authorization.js'
@@ -21,25 +21,36 @@ export type Attempt = ReturnType<typeof attemptOf>
 
 /** @param returnTo - a path from the query; empty for the default. @param maxAge - `max_age`; empty for none */
 export function newAttempt(provider: ResolvedProvider, returnTo: string, maxAge: string): Attempt {
-  const bits = randomBytes(32).toString('base64url')
+  const bits = randomBits()
   const end = Math.floor(Date.now() / 1000) + life
   const path = Buffer.from(returnTo).toString('base64url')
   return attemptOf(provider, `${bits}.${end}.${maxAge}.${path}`)
 }
+
+const pool = Buffer.alloc(4096)
+let used = pool.length
+
+/** 256 bits. Taken from a pool, since each call of the generator takes as long as all digests of an attempt. */
+function randomBits(): string {
+  if (used === pool.length) randomFillSync(pool, (used = 0))
+  return pool.toString('base64url', used, (used += 32))
+}
+
+export const sha256 = (text: string): string => hash('sha256', text, 'base64url')
 
 function attemptOf({ name, issuer, authorizationParams: params }: ResolvedProvider, value: string) {
   const [bits = '', end, sentMaxAge = '', encoded = ''] = value.split('.')
   const path = Buffer.from(encoded, 'base64url').toString()
   // What does not depend on the request is not taken from the browser, which can make an attempt of its own.
   const maxAge = (typeof params === 'object' ? params.max_age : undefined) ?? sentMaxAge
-  const derive = (label: string): string =>
-    createHmac('sha256', bits).update(label).digest('base64url')
+  // Neither half tells anything about the other one, nor about the bits.
+  const secrets = hash('sha512', bits, 'base64url')
   return {
     value,
     // A name and an issuer have no line feed.
-    state: createHash('sha256').update(`${name}\n${issuer}\n${value}`).digest('base64url'),
-    nonce: derive('nonce'),
-    codeVerifier: derive('code_verifier'),
+    state: sha256(`${name}\n${issuer}\n${value}`),
+    nonce: secrets.slice(0, 43),
+    codeVerifier: secrets.slice(43),
     returnTo: isPath(path) ? path : '',
     maxAge: maxAge === '' ? null : Number(maxAge),
     isOver: !(Number(end) > Date.now() / 1000),
@@ -56,7 +67,7 @@ function addCookie(reply: FastifyReply, name: string, value: string, maxAge: num
 
 /** @param start - what the names of cookies begin with */
 export function keepAttempt({ state, value }: Attempt, start: string, reply: FastifyReply): void {
-  const pairs = (reply.request.headers.cookie ?? '').split(';')
+  const pairs = reply.request.headers.cookie?.split(';') ?? []
   const names = new Set(pairs.map((pair) => pair.split('=', 1).join().trim()))
   const present = [...names].filter(
     (name) => /login-[\w-]{16}$/.test(name) && name === cookieName(start, name.slice(-16)),

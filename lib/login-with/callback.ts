@@ -8,6 +8,7 @@ import { findUser, isUsableName, withUserTimeout } from '../users/user.js'
 import { takeAttempt } from './attempt.js'
 import { exchange, invalid } from './exchange.js'
 import { pathAt } from './return-to.js'
+import type { ResolvedProvider } from './options.js'
 import type { Provider } from './provider.js'
 import type { Registration } from '../feature.js'
 import type { Work } from '../http/plugin-route.js'
@@ -17,13 +18,13 @@ import type { UserService } from '../../types/user-service.js'
 export interface Routes {
   readonly registration: Registration
   readonly provider: Provider
-  /** Of the start, below the prefix. */
-  readonly path: string
   readonly returnTo: string
   /** Whether browsers withhold the cookies of a login after a redirect that began on another site. */
   readonly isStrict: boolean
   /** What the names of cookies begin with. */
   cookieStart(request: FastifyRequest): string
+  /** @throws Error with the status 400 for a header `Host` that is none */
+  redirectUri(request: FastifyRequest): string
 }
 
 /** Errors of RFC 6749 §4.1.2.1 and OpenID Connect Core §3.1.2.6, which a reason may name. */
@@ -45,7 +46,7 @@ export function callback(routes: Routes): Work {
       const metadata = await provider.metadata()
       const sendsIssuer = Boolean(metadata.authorization_response_iss_parameter_supported)
       checkParameters(query, sendsIssuer, metadata.issuer)
-      const uri = redirectUri(routes, request)
+      const uri = routes.redirectUri(request)
       const found = await exchange(provider, metadata, query, attempt, uri)
       if (isGone(request)) throw ABANDONED
       await logIn(routes, found, request, reply, started)
@@ -112,13 +113,22 @@ function usableName(name: unknown, provider: string): string | number {
 const unknownUser = (cause: string): Error =>
   refusal('auth.forbidden', { code: 'ERR_AUTH_LOGIN_REFUSED', cause })
 
-/** The parameter `redirect_uri`. */
-export function redirectUri({ registration, provider, path }: Routes, request: FastifyRequest) {
-  const { redirectUri: given } = provider.options
-  if (given !== undefined) return given
-  const { protocol, host } = request
-  const uri = `${protocol}://${host}${urlOf(registration.app, `${path}/callback`)}`
-  return URL.canParse(uri) ? new URL(uri).href : badRequest('headers/host must be a host')
+/** Makes the function that gives the parameter `redirect_uri`. */
+export function redirectUris(
+  { app }: Registration,
+  { redirectUri: given }: ResolvedProvider,
+  path: string,
+): Routes['redirectUri'] {
+  if (given !== undefined) return () => given
+  const below = urlOf(app, path)
+  let [text, href] = ['', '']
+  return ({ protocol, host }) => {
+    const uri = `${protocol}://${host}${below}`
+    if (uri === text) return href
+    if (!URL.canParse(uri)) return badRequest('headers/host must be a host')
+    ;[text, href] = [uri, new URL(uri).href]
+    return href
+  }
 }
 
 /** Leads the browser on. Strict cookies need a page for it: browsers withhold them after a redirect of the provider. */

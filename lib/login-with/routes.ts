@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
+import type { ServerMetadata } from 'openid-client'
 import { ignoreRejection } from '../common/objects.js'
 import { isProduction } from '../common/production.js'
 import { faultOf } from '../errors/errors.js'
@@ -7,8 +7,8 @@ import { cookieStart, isLocal } from '../http/cookie-names.js'
 import { sharedOptions, type PluginRoute, type Work } from '../http/plugin-route.js'
 import { badRequest, queryOf, withoutQuery } from '../http/query.js'
 import { moveRoutes, wantedLogin } from '../login/route.js'
-import { keepAttempt, newAttempt } from './attempt.js'
-import { callback, leadTo, redirectUri, type Routes } from './callback.js'
+import { keepAttempt, newAttempt, sha256 } from './attempt.js'
+import { callback, leadTo, redirectUris, type Routes } from './callback.js'
 import { checkParams, type ResolvedProvider } from './options.js'
 import { isPath, targetOf } from './return-to.js'
 import type { Provider } from './provider.js'
@@ -35,11 +35,11 @@ export function providerRoutes(
   const routes: Routes = {
     registration,
     provider,
-    path,
     returnTo: targetOf(`${option}.returnTo`, returnTo, trustedOrigins),
     isStrict: sameSite === 'strict',
     cookieStart: (request) =>
       cookieStart(isInProduction || !isLocal(request) ? '__Host-' : '', jar),
+    redirectUri: redirectUris(registration, provider.options, `${path}/callback`),
   }
   const onRejection: PluginRoute['onRejection'] = ({ code }, reply) => {
     const query = new URLSearchParams({ error: code, provider: name }).toString()
@@ -62,9 +62,10 @@ export function providerRoutes(
       // That of an app may expect schemas of another library.
       validatorCompiler: () => () => true,
       logSerializers: { req: withoutQuery(registration.app.log) },
-      onRequest: async (_, reply) => {
+      onRequest: (_, reply, done) => {
         // The address has the code (RFC 9700 §4.2.4).
         void reply.header('cache-control', 'no-store').header('referrer-policy', 'no-referrer')
+        done()
       },
     },
   })
@@ -84,8 +85,8 @@ export function providerRoutes(
 /** Begins a login: leads the browser to the provider (OpenID Connect Core §3.1.2.1, RFC 7636 §4.3). */
 function start(routes: Routes): Work {
   const { provider } = routes
-  const { name, clientId, scope } = provider.options
   let isWarned = false
+  let last: { of: readonly unknown[]; address: string } = { of: [], address: '' }
   return async (request, reply) => {
     const [returnTo, ...others] = queryOf(request).getAll('returnTo')
     if (others.length > 0 || (returnTo !== undefined && !isPath(returnTo))) {
@@ -93,32 +94,50 @@ function start(routes: Routes): Work {
     }
     const params = paramsOf(provider.options, request)
     const attempt = newAttempt(provider.options, returnTo ?? '', params.max_age ?? '')
-    const all = {
-      ...params,
-      response_type: 'code',
-      client_id: clientId,
-      redirect_uri: redirectUri(routes, request),
-      scope,
-      state: attempt.state,
-      nonce: attempt.nonce,
-      code_challenge: createHash('sha256').update(attempt.codeVerifier).digest('base64url'),
-      code_challenge_method: 'S256',
+    const metadata = await provider.metadata()
+    const of = [metadata, params, routes.redirectUri(request)] as const
+    // Making it takes longer than all the rest, and it rarely changes.
+    if (!of.every((each, at) => each === last.of[at])) {
+      last = { of, address: addressOf(provider.options, ...of) }
     }
-    const url = new URL(String((await provider.metadata()).authorization_endpoint))
-    for (const [key, value] of Object.entries(all)) url.searchParams.set(key, value)
     const nameStart = routes.cookieStart(request)
     if (request.protocol === 'http' && nameStart.startsWith('__Host-') && !isWarned) {
       isWarned = true
-      request.log.warn({ provider: name }, overHttp)
+      request.log.warn({ provider: provider.options.name }, overHttp)
     }
     keepAttempt(attempt, nameStart, reply)
-    return reply.redirect(url.href, 303)
+    const { state, nonce, codeVerifier } = attempt
+    const query = `state=${state}&nonce=${nonce}&code_challenge=${sha256(codeVerifier)}`
+    return reply.redirect(`${last.address}&${query}`, 303)
   }
 }
 
+/** The authorization request, but for what each attempt has of its own. */
+function addressOf(
+  { clientId, scope }: ResolvedProvider,
+  { authorization_endpoint: endpoint }: ServerMetadata,
+  params: Readonly<Record<string, string>>,
+  redirectUri: string,
+): string {
+  const url = new URL(String(endpoint))
+  const all = {
+    ...params,
+    response_type: 'code',
+    client_id: clientId,
+    redirect_uri: redirectUri,
+    scope,
+    code_challenge_method: 'S256',
+  }
+  for (const [key, value] of Object.entries(all)) url.searchParams.set(key, value)
+  for (const key of ['state', 'nonce', 'code_challenge']) url.searchParams.delete(key)
+  return url.href
+}
+
+const noParams = {}
+
 /** @throws ERR_AUTH_AUTHORIZATION_PARAMS */
 function paramsOf(
-  { authorizationParams: given = {}, name }: ResolvedProvider,
+  { authorizationParams: given = noParams, name }: ResolvedProvider,
   request: FastifyRequest,
 ) {
   if (typeof given !== 'function') return given

@@ -1,4 +1,4 @@
-import { createHash, createHmac } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import t from 'tap'
 import { loginApp } from '../helpers/login-app.js'
 import { startProvider } from '../helpers/provider.js'
@@ -10,10 +10,9 @@ function forge(issuer: string, returnTo: string) {
   const path = Buffer.from(returnTo).toString('base64url')
   const value = `${bits}.${epochSeconds() + 60}..${path}`
   const digest = (text: string): string => createHash('sha256').update(text).digest('base64url')
-  const derive = (label: string): string =>
-    createHmac('sha256', bits).update(label).digest('base64url')
+  const secrets = createHash('sha512').update(bits).digest('base64url')
   const state = digest(`corp\n${issuer}\n${value}`)
-  const parameters = { nonce: derive('nonce'), code_challenge: digest(derive('code_verifier')) }
+  const parameters = { nonce: secrets.slice(0, 43), code_challenge: digest(secrets.slice(43)) }
   return { cookie: `__Host-login-${state.slice(0, 16)}=${value}`, sent: { state, ...parameters } }
 }
 

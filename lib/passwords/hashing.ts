@@ -19,6 +19,12 @@ export interface Profile<Kind extends HashKind = HashKind> {
   readonly strength: Strength
 }
 
+/** In bytes, without options of an app. The limit is there for the work that a long text takes (CVE-2013-1443). */
+export const longestText = 512
+
+/** The most bytes of a password that an algorithm accepts by default. */
+export const longestFor = ({ longest }: HashAlgorithmKind): number => Math.min(longest, longestText)
+
 export type ResolvedHashing = ReturnType<typeof resolveHashing>
 
 const algorithm = oneOf(kinds.map(({ name }) => name))

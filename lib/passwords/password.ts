@@ -1,7 +1,7 @@
 import { wrongOption } from '../errors/errors.js'
 import { withDefaults } from '../options/defaults.js'
 import type { HashParameters } from '../../types/passwords.js'
-import { profileOf, resolveHashing, type Profile } from './hashing.js'
+import { longestText, profileOf, resolveHashing, type Profile } from './hashing.js'
 import type { HashAlgorithmKind } from './kinds/hash-kind.js'
 import { kinds } from './kinds/table.js'
 import { HashingQueue } from './queue.js'
@@ -14,12 +14,6 @@ import {
   verifyInTurn,
   type Hashing,
 } from './verify.js'
-
-/** In bytes, without options of an app. The limit is there for the work that a long text takes (CVE-2013-1443). */
-export const longestText = 512
-
-/** The most bytes of a password that an algorithm accepts by default. */
-export const longestFor = ({ longest }: HashAlgorithmKind): number => Math.min(longest, longestText)
 
 let opened: Hashing | undefined
 

@@ -3,9 +3,8 @@ import { isProduction } from '../common/production.js'
 import { createCredentialCheck } from './check.js'
 import type { CheckTools } from './check-tools.js'
 import { CredentialCache } from './credential-cache.js'
-import { checkHashing, inheritHashing, isOurs, resolveHashing } from './hashing.js'
+import { checkHashing, inheritHashing, isOurs, longestFor, resolveHashing } from './hashing.js'
 import { argon2 } from './kinds/argon2.js'
-import { longestFor } from './password.js'
 import { HashingQueue } from './queue.js'
 import {
   hashInTurn,

@@ -17,6 +17,11 @@ import {
 } from '../../examples/recipes/foreign-hashes.js'
 import { root } from '../helpers/project.js'
 
+interface Row extends StoredUser {
+  name: string
+  password: string
+}
+
 const password = 'wonderland-1865'
 const bcryptHash = '$2b$04$8CSwltnWiOxMvF1Zofmopepou6eve32FZVyTT95hdOn2jLiE3Jzxq'
 const argon2Hash =
@@ -95,9 +100,7 @@ for (const [name, hash] of [
 
 /** The table, by name. */
 async function stored(): Promise<Record<string, string>> {
-  const { rows } = await database.query<StoredUser & { name: string; password: string }>(
-    'select name, password from users',
-  )
+  const { rows } = await database.query<Row>('select name, password from users')
   return Object.fromEntries(rows.map(({ name, password }) => [name, password]))
 }
 
@@ -195,7 +198,7 @@ t.test('every user of the table logs in, and ends on argon2id', async (t) => {
   await app.register(authn, {
     userService: {
       async findByUsername(name) {
-        const { rows } = await database.query<StoredUser & { name: string; password: string }>(
+        const { rows } = await database.query<Row>(
           'select name, password from users where name = $1',
           [name],
         )

@@ -1,4 +1,5 @@
-import { wrongOption } from '../errors/errors.js'
+import * as Type from '@sinclair/typebox/type'
+import { check } from '../options/check.js'
 import { withDefaults } from '../options/defaults.js'
 import type { HashParameters } from '../../types/passwords.js'
 import { longestText, profileOf, resolveHashing, type Profile } from './hashing.js'
@@ -79,9 +80,6 @@ export function needsRehash(
 
 /** @throws ERR_AUTH_OPTION */
 function wantedOf(parameters: unknown): Profile<HashAlgorithmKind> {
-  if (typeof parameters === 'object' && parameters !== null) {
-    return profileOf(withDefaults({}, parameters))
-  }
-  const found = typeof parameters === 'number' ? String(parameters) : `a ${typeof parameters}`
-  return wrongOption(`parameters: found ${found}, expected an object, such as { cost: 12 }.`)
+  const schema = Type.Object({}, { description: 'an object, such as { cost: 12 }' })
+  return profileOf(withDefaults({}, check<object>(schema, parameters, 'parameters')))
 }

@@ -31,6 +31,11 @@ t.test('vectors of others match their passwords and no others', async (t) => {
     ['pleaseletmein', rfc7914.replace('ln=14', 'n=16384')],
     ...reference.map((stored): [string, string] => ['password', stored]),
     ['password', String(reference[0]).replace('m=65536,t=2,p=1', 't=2,m=65536,p=1')],
+    // More passes than new hashes may have.
+    [
+      'password',
+      '$argon2id$v=19$m=64,t=100,p=1$c29tZXNhbHQ$o7/d/lQhkjgJOhWVUGcEQO8YnbmTZL5VbXdAqb/mmvI',
+    ],
     ['wonderland', bcryptPackage.hashSync('wonderland', 4).replace('$2b$', '$2y$')],
   ]
   for (const [password, stored] of rows) {
@@ -68,6 +73,7 @@ t.test('what is no hash, or above a ceiling, is false at once', async (t) => {
     id.replace('t=2', 't=02'),
     id.replace('m=65536,t=2,p=1', 'm=128,t=8192,p=16'),
     id.replace('p=1', 'p=1,p=1'),
+    rfc7914.replace('$ln', '$v=0$ln'),
     id.replace('p=1', 'p=17'),
     id.replace('m=65536', 'm=7'),
     id.replace('CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc', 'CQ'),
@@ -134,5 +140,7 @@ t.test('needsRehash() compares memory and work', async (t) => {
   for (const [stored, parameters, expected] of rows) {
     t.equal(needsRehash(stored, parameters), expected, JSON.stringify([stored, parameters]))
   }
-  t.equal(thrownBy(() => needsRehash(id, 12 as never)).code, 'ERR_AUTH_OPTION')
+  for (const parameters of [12, '12', null, [12], []]) {
+    t.equal(thrownBy(() => needsRehash(id, parameters as never)).code, 'ERR_AUTH_OPTION')
+  }
 })

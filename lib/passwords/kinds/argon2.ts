@@ -116,8 +116,8 @@ export const argon2: HashAlgorithmKind = {
     const { id, salt, key, numbers } = phc
     const { m: memory = 0, t: passes = 0, p: parallelism = 0 } = numbers
     const isValid = parallelism >= 1 && parallelism <= 16 && memory >= 8 * parallelism
-    // As the option: each pass starts threads for all lanes, which the ceiling of work does not count.
-    const isLimited = passes >= 1 && passes <= 64
+    // Node's engine starts threads for several lanes at each pass, which the ceiling of work does not count.
+    const isLimited = passes >= 1 && (passes <= 64 || parallelism === 1)
     if ((id !== 'argon2id' && id !== 'argon2i') || !isValid || !isLimited) return null
     if (Object.keys(numbers).length !== 3) return null
     const strength = { ...noStrength, memory, passes, parallelism }

@@ -123,7 +123,7 @@ function checkEntry(entry: object, where: string): object {
   const [isOwn, isForeign] = ['algorithm', 'pattern'].map((name) => Object.hasOwn(entry, name))
   if (isOwn !== isForeign) return entry
   return wrongOption(
-    `option "${where}": found ${isOwn === true ? 'both' : 'neither'} "algorithm" and "pattern", expected one of them: { algorithm: 'bcrypt', cost: 10 }, or { pattern, verify, sample }.`,
+    `option "${where}": found ${isOwn === true ? 'both "algorithm" and' : 'neither "algorithm" nor'} "pattern", expected one of them: { algorithm: 'bcrypt', cost: 10 }, or { pattern, verify, sample }.`,
   )
 }
 

@@ -18,7 +18,9 @@ type Read = { readonly hash: StoredHash } | { readonly hash: null; readonly reas
 
 /** @returns a hash within the ceilings, or why there is none. It quotes nothing of the text */
 export function readHash(text: unknown, hashing: Hashing): Read {
-  if (typeof text !== 'string' || text === '') return { hash: null, reason: 'it is empty' }
+  if (typeof text !== 'string' || text === '') {
+    return { hash: null, reason: text === '' ? 'it is empty' : 'it is no string' }
+  }
   const hash = parseHash(text, [...kinds, ...hashing.foreign])
   if (hash === null) {
     return { hash, reason: 'it is no bcrypt, argon2 or scrypt hash, nor of "migrateFrom"' }

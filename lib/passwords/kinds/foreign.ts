@@ -62,7 +62,7 @@ function checkForeign(entry: object, where: string): ForeignHash {
   const { pattern, sample, verify } = check<ForeignHash>(schema, entry, where)
   if (!(pattern instanceof RegExp) || pattern.global || pattern.sticky) {
     wrongOption(
-      `option "${where}.pattern": expected a regular expression without the flags g and y, which make it remember where it stopped. Write it as in /^pbkdf2_sha256\\$/.`,
+      `option "${where}.pattern": found ${pattern instanceof RegExp ? String(pattern) : `a value of type ${typeof pattern}`}, expected a regular expression without the flags g and y, which make it remember where it stopped. Write it as in /^pbkdf2_sha256\\$/.`,
     )
   }
   if (typeof sample !== 'string' || !pattern.test(sample)) {

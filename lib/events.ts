@@ -80,7 +80,7 @@ export function reportRefusal(
   const reason = reasonOf(request, error)
   const why = reason === null ? {} : { reason }
   const status = refusalOf(code)?.status ?? 401
-  const level = status === 401 || status === 403 ? 'info' : 'warn'
+  const level = status < 404 ? 'info' : 'warn'
   const choice = accepts.length > 1 ? { accepts } : {}
   request.log[level]({ code, authenticator, ...choice, ...about, ...why }, 'Request rejected')
   const target = channelOfStatus.get(status) ?? failure

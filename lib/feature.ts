@@ -99,7 +99,7 @@ export interface Feature {
   /** Called when the app is ready. */
   ready?(): void | Promise<void>
   /** Called when the app begins to close: aborts what requests may be waiting for. */
-  stop?(): void
+  stop?(): void | Promise<void>
   /** Called when the app has closed. */
   close?(): void | Promise<void>
   /** For the test kit alone. */

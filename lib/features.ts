@@ -1,4 +1,5 @@
 import { addChannels } from './events.js'
+import { rejections as ofAccounts } from './accounts/rejections.js'
 import { rejections as ofApiKeys } from './api-keys/rejections.js'
 import { rejections as ofCookies } from './cookies/rejections.js'
 import { addRejections, type RejectionTable } from './errors/refusals.js'
@@ -9,6 +10,7 @@ import { rejections as ofSessions } from './sessions/rejections.js'
 import type { Feature, FeatureContext, FeatureModule } from './feature.js'
 import type { AuthnEvents } from '../types/events.js'
 
+export type * from '../types/accounts.js'
 export type * from '../types/api-keys.js'
 export type * from '../types/cookies.js'
 export type * from '../types/issuers.js'
@@ -64,6 +66,12 @@ export const features: Record<string, FeatureRow> = {
     load: () => import('./login-with/feature.js'),
     rejections: ofLoginWith,
     events: ['provider'],
+    hasApi: true,
+  },
+  accounts: {
+    load: () => import('./accounts/feature.js'),
+    rejections: ofAccounts,
+    events: ['account'],
     hasApi: true,
   },
   apiKeys: {

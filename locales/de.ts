@@ -21,4 +21,12 @@ export const de = {
     'Ihre Sitzung wurde zu Ihrer Sicherheit beendet. Bitte melden Sie sich erneut an.',
   'auth.login-expired': 'Ihre Anmeldung ist abgelaufen. Bitte versuchen Sie es erneut.',
   'auth.login-failed': 'Die Anmeldung war nicht erfolgreich.',
+  'auth.link-invalid': 'Dieser Link ist nicht mehr gültig. Bitte fordern Sie einen neuen an.',
+  'auth.password-too-short': 'Dieses Passwort ist zu kurz.',
+  'auth.password-too-long': 'Dieses Passwort ist zu lang.',
+  'auth.password-guessable': 'Dieses Passwort ist leicht zu erraten. Bitte wählen Sie ein anderes.',
+  'auth.current-password': 'Das aktuelle Passwort ist falsch.',
+  'auth.login-again': 'Bitte melden Sie sich dafür erneut an.',
+  'auth.too-many-mails':
+    'Es wurden zu viele E-Mails angefordert. Bitte versuchen Sie es später erneut.',
 } satisfies Partial<Catalogue>

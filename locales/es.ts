@@ -19,4 +19,12 @@ export const es = {
   'auth.refresh-reused': 'Su sesión se cerró por su seguridad. Inicie sesión de nuevo.',
   'auth.login-expired': 'Su inicio de sesión ha caducado. Inténtelo de nuevo.',
   'auth.login-failed': 'No se ha podido iniciar sesión.',
+  'auth.link-invalid': 'Este enlace ya no es válido. Solicite uno nuevo.',
+  'auth.password-too-short': 'Esta contraseña es demasiado corta.',
+  'auth.password-too-long': 'Esta contraseña es demasiado larga.',
+  'auth.password-guessable': 'Esta contraseña es fácil de adivinar. Elija otra.',
+  'auth.current-password': 'La contraseña actual no es correcta.',
+  'auth.login-again': 'Inicie sesión de nuevo para hacer esto.',
+  'auth.too-many-mails':
+    'Se han solicitado demasiados correos electrónicos. Inténtelo de nuevo más tarde.',
 } satisfies Partial<Catalogue>

@@ -20,4 +20,11 @@ export const fr = {
     'Votre session a été fermée pour votre sécurité. Veuillez vous reconnecter.',
   'auth.login-expired': 'Votre tentative de connexion a expiré. Veuillez réessayer.',
   'auth.login-failed': 'La connexion n’a pas abouti.',
+  'auth.link-invalid': 'Ce lien n’est plus valide. Veuillez en demander un autre.',
+  'auth.password-too-short': 'Ce mot de passe est trop court.',
+  'auth.password-too-long': 'Ce mot de passe est trop long.',
+  'auth.password-guessable': 'Ce mot de passe est facile à deviner. Veuillez en choisir un autre.',
+  'auth.current-password': 'Le mot de passe actuel est incorrect.',
+  'auth.login-again': 'Veuillez vous reconnecter pour effectuer cette action.',
+  'auth.too-many-mails': 'Trop d’e-mails ont été demandés. Veuillez réessayer plus tard.',
 } satisfies Partial<Catalogue>

@@ -20,4 +20,11 @@ export const it = {
     'La sessione è stata chiusa per motivi di sicurezza. Effettuare di nuovo l’accesso.',
   'auth.login-expired': 'Il tempo per l’accesso è scaduto. Riprovare.',
   'auth.login-failed': 'L’accesso non è riuscito.',
+  'auth.link-invalid': 'Questo link non è più valido. Richiederne un altro.',
+  'auth.password-too-short': 'La password è troppo corta.',
+  'auth.password-too-long': 'La password è troppo lunga.',
+  'auth.password-guessable': 'La password è facile da indovinare. Sceglierne un’altra.',
+  'auth.current-password': 'La password attuale non è corretta.',
+  'auth.login-again': 'Effettuare di nuovo l’accesso per eseguire questa operazione.',
+  'auth.too-many-mails': 'Sono state richieste troppe e-mail. Riprovare più tardi.',
 } satisfies Partial<Catalogue>

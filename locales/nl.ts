@@ -19,4 +19,11 @@ export const nl = {
   'auth.refresh-reused': 'Uw sessie is voor uw veiligheid beëindigd. Log opnieuw in.',
   'auth.login-expired': 'Uw inlogpoging is verlopen. Probeer het opnieuw.',
   'auth.login-failed': 'Het inloggen is niet gelukt.',
+  'auth.link-invalid': 'Deze link is niet meer geldig. Vraag een nieuwe aan.',
+  'auth.password-too-short': 'Dit wachtwoord is te kort.',
+  'auth.password-too-long': 'Dit wachtwoord is te lang.',
+  'auth.password-guessable': 'Dit wachtwoord is gemakkelijk te raden. Kies een ander wachtwoord.',
+  'auth.current-password': 'Het huidige wachtwoord is onjuist.',
+  'auth.login-again': 'Log opnieuw in om dit te doen.',
+  'auth.too-many-mails': 'Er zijn te veel e-mails aangevraagd. Probeer het later opnieuw.',
 } satisfies Partial<Catalogue>

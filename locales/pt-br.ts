@@ -19,4 +19,11 @@ export const ptBr = {
   'auth.refresh-reused': 'Sua sessão foi encerrada por segurança. Faça login novamente.',
   'auth.login-expired': 'Seu login expirou. Tente novamente.',
   'auth.login-failed': 'Não foi possível fazer login.',
+  'auth.link-invalid': 'Este link não é mais válido. Solicite um novo.',
+  'auth.password-too-short': 'Esta senha é muito curta.',
+  'auth.password-too-long': 'Esta senha é muito longa.',
+  'auth.password-guessable': 'Esta senha é fácil de adivinhar. Escolha outra.',
+  'auth.current-password': 'A senha atual está incorreta.',
+  'auth.login-again': 'Faça login novamente para fazer isso.',
+  'auth.too-many-mails': 'Foram solicitados e-mails demais. Tente novamente mais tarde.',
 } satisfies Partial<Catalogue>

@@ -20,4 +20,11 @@ export const pt = {
     'A sua sessão foi terminada por motivos de segurança. Inicie sessão novamente.',
   'auth.login-expired': 'O seu início de sessão expirou. Tente novamente.',
   'auth.login-failed': 'Não foi possível iniciar sessão.',
+  'auth.link-invalid': 'Esta ligação já não é válida. Peça uma nova.',
+  'auth.password-too-short': 'Esta palavra-passe é demasiado curta.',
+  'auth.password-too-long': 'Esta palavra-passe é demasiado longa.',
+  'auth.password-guessable': 'Esta palavra-passe é fácil de adivinhar. Escolha outra.',
+  'auth.current-password': 'A palavra-passe atual está incorreta.',
+  'auth.login-again': 'Inicie sessão novamente para fazer isto.',
+  'auth.too-many-mails': 'Foram pedidos demasiados e-mails. Tente novamente mais tarde.',
 } satisfies Partial<Catalogue>

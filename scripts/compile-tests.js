@@ -25,17 +25,18 @@ const files = folders
  * they run again where it is installed; so are those that take long, or change what others need. The first row counts.
  */
 const shared = Object.entries({
-  '': 'feature|app/fastify|passwords/engine-(node|none)|flows/(bcrypt-work|cross-site-browser|demo|demo-page|docs-page|faults-under-load|late-import|login-with-(browser|processes|provider)|oidc-provider|rotation)|request/storage|sessions/(startup|stores/faults)|api-keys/processes',
+  '': 'feature|app/fastify|browser/pages|passwords/engine-(node|none)|flows/(bcrypt-work|cross-site-browser|demo|demo-page|docs-page|faults-under-load|late-import|login-with-(browser|processes|provider)|oidc-provider|rotation)|request/storage|sessions/(startup|stores/faults)|(accounts|api-keys)/processes|recipes/accounts',
   'flows-more': 'flows/(clock|context|diagnostics|openapi|password-queue|throttle)',
-  docs: 'documentation|scripts/llms|tutorials/follow|examples/.*|recipes/.*|cli/.*-page|flows/(from-express|refresh-clients|static-files)',
+  docs: 'browser/size|documentation|scripts/llms|tutorials/follow|examples/.*|recipes/.*|cli/.*-page|flows/(from-express|refresh-clients|static-files)',
   redis: 'sessions/stores/redis|throttle/redis|cli/commands/(api-keys|sessions)',
-  sql: 'sessions/stores/sql|stores/sql|api-keys/(sql|stores)',
+  sql: 'sessions/stores/sql|stores/sql|accounts/sql|api-keys/(sql|stores)',
   attacks: 'attacks/.*|testing/attacks',
   cli: 'cli/.*',
   tokens: '(tokens|issuers)/.*',
   flows: 'flows/.*',
-  sessions: '(sessions|testing)/.*|api-keys/(api|options|owners|requests|scopes)',
+  sessions: '(browser|sessions|testing)/.*|api-keys/(api|options|owners|requests|scopes)',
   'login-with': 'login-with/.*',
+  accounts: 'accounts/.*',
   small:
     'architecture|errors|events|locales|scripts/check-publish|(app|authenticators|common|cookies|guard|http|marks|openapi|options|passwords|request|throttle|users)/.*',
 }).map(([name, tests]) => [name, new RegExp(`^test/(?:${tests})\\.test\\.ts$`)])

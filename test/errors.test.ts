@@ -42,6 +42,13 @@ const rejections: [MessageKey, RefusalCode, number, string][] = [
   ['auth.refresh-reused', 'ERR_AUTH_REFRESH_REUSED', 401, 'The refresh token was used before'],
   ['auth.login-expired', 'ERR_AUTH_LOGIN_STATE', 401, 'The login has expired'],
   ['auth.login-failed', 'ERR_AUTH_LOGIN_DENIED', 401, 'The provider has rejected the login'],
+  ['auth.link-invalid', 'ERR_AUTH_LINK_INVALID', 400, 'The link is invalid'],
+  ['auth.password-too-short', 'ERR_AUTH_PASSWORD_TOO_SHORT', 400, 'The password is too short'],
+  ['auth.password-too-long', 'ERR_AUTH_PASSWORD_TOO_LONG', 400, 'The password is too long'],
+  ['auth.password-guessable', 'ERR_AUTH_PASSWORD_GUESSABLE', 400, 'The password is guessable'],
+  ['auth.current-password', 'ERR_AUTH_CURRENT_PASSWORD', 403, 'The current password is wrong'],
+  ['auth.login-again', 'ERR_AUTH_LOGIN_AGAIN', 403, 'The login is too old'],
+  ['auth.too-many-mails', 'ERR_AUTH_TOO_MANY_MAILS', 429, 'Too many e-mails were requested'],
   ['auth.too-many-attempts', 'ERR_AUTH_TOO_MANY_ATTEMPTS', 429, 'Too many failed attempts'],
   ['auth.overloaded', 'ERR_AUTH_OVERLOADED', 503, 'The server is busy'],
   // Rejections that share a message with one above are told apart by their code.

@@ -22,7 +22,17 @@ const languages = Object.entries(locales).filter(([tag]) => !(tag in aliases))
 /** Messages that these languages alone have, beside English. */
 const inFew = {
   languages: ['de', 'es', 'fr', 'it', 'nl', 'pt', 'pt-BR'],
-  keys: ['auth.login-expired', 'auth.login-failed'],
+  keys: [
+    'auth.login-expired',
+    'auth.login-failed',
+    'auth.link-invalid',
+    'auth.password-too-short',
+    'auth.password-too-long',
+    'auth.password-guessable',
+    'auth.current-password',
+    'auth.login-again',
+    'auth.too-many-mails',
+  ],
 }
 const missingOf = (tag: string): string[] => (inFew.languages.includes(tag) ? [] : inFew.keys)
 const missingIn = (catalogue: object): string[] =>
@@ -67,6 +77,13 @@ t.test('the English messages are these', async (t) => {
     'auth.refresh-reused': 'Your session was revoked to protect your account. Please log in again.',
     'auth.login-expired': 'Your login has expired. Please try again.',
     'auth.login-failed': 'The login was not successful.',
+    'auth.link-invalid': 'This link is not valid any more. Please ask for another one.',
+    'auth.password-too-short': 'This password is too short.',
+    'auth.password-too-long': 'This password is too long.',
+    'auth.password-guessable': 'This password is easy to guess. Please choose another one.',
+    'auth.current-password': 'The current password is wrong.',
+    'auth.login-again': 'Please log in again to do this.',
+    'auth.too-many-mails': 'Too many e-mails were requested. Please try again later.',
   })
 })
 

@@ -95,7 +95,7 @@ export interface RejectionLike extends Error {
   readonly code: RefusalCode | (string & {})
   /**
    * HTTP status: 401; 403 for a missing scope or role, or for a cross-site request (CSRF); 429 and 503 if the client has to
-   * wait. For a malformed body 400, 413 or 415.
+   * wait; 400 for a link or a new password that is rejected. For a malformed body 400, 413 or 415.
    */
   readonly statusCode: number
   /** In the language of the request; that of a malformed body is Fastify's, in English. */

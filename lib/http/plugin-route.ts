@@ -3,8 +3,9 @@ import type { TObject } from '@sinclair/typebox/type'
 import { withoutUndefined } from '../common/objects.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { AuthenticationErrorLike } from '../../types/errors.js'
+import type { AuthMark } from '../../types/marks.js'
 
-/** A route that the plugin adds to an app. It is open: it reads the credentials that it needs itself. */
+/** A route that the plugin adds to an app. */
 export interface PluginRoute {
   /** Its name in errors and in API documents; and in events and the log, where {@link authenticator} is not set. */
   readonly kind: string
@@ -18,6 +19,8 @@ export interface PluginRoute {
   readonly ifTaken: string
   readonly body?: RouteBody
   readonly work: Work
+  /** Its mark. Default: it is open, and reads the credentials that it needs itself. */
+  readonly mark?: AuthMark
   /** Its name in the log and in events of rejections. Default: {@link kind}. */
   readonly authenticator?: string
   /** What else they say of a rejection. */

@@ -24,7 +24,7 @@ const bodyLimit = 16_384
  * @throws ERR_AUTH_OPTION where the path is taken
  */
 export function declarePluginRoute(registration: Registration, route: PluginRoute): void {
-  const { body, method, path, notes, scope = registration.app } = route
+  const { body, method, path, notes, mark = false, scope = registration.app } = route
   const url = urlOf(scope, path)
   if (scope.hasRoute({ method, url })) throwTaken(route, url)
   const { config, schema, onRequest, ...options } = route.options ?? {}
@@ -35,7 +35,7 @@ export function declarePluginRoute(registration: Registration, route: PluginRout
     ...options,
     method,
     url: path,
-    config: { ...config, auth: false },
+    config: { ...config, auth: mark },
     onRequest: [firstHook(registration, route), ...[onRequest ?? []].flat()],
     // Hidden: what @fastify/swagger leaves out of its documents.
     schema: { ...schema, ...(body && { body: body.schema }), ...(!notes && { hide: true }) },

@@ -69,7 +69,8 @@ function notesOf(route: DeclaredRoute): Notes | null {
     const members = own.notes?.accepts ?? []
     const responses = pluginResponses(own, registration)
     const operationId = operationIdOf(own, route)
-    return { registration, members, allowsAnonymous: true, needs: null, responses, operationId }
+    const allowsAnonymous = own.mark === undefined
+    return { registration, members, allowsAnonymous, needs: null, responses, operationId }
   }
   // A document can be asked for before the app is ready.
   const policy = route.policy === undefined ? decide(route) : route.policy

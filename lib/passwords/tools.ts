@@ -60,6 +60,11 @@ export async function createPasswordTools(
     load: async (): Promise<void> => {
       for (const { kind } of profiles) if (isOurs(kind)) await kind.load()
     },
+    /** Whether a new password has at most the bytes that are hashed. */
+    fits: (password: string): boolean => Buffer.byteLength(password) <= longestOf(hashing),
+    /** Hashes a new password. @throws (rejects) as {@link hashInTurn}; ABANDONED when the client has disconnected */
+    hashNew: (password: string, request: FastifyRequest): Promise<string> =>
+      hashInTurn(hashing, password, longestOf(hashing), request),
     basicCheck: (users: Users) => createCredentialCheck({ ...tools, ...users, cache }),
     loginCheck: (users: Users, validAfter: (user: object) => number) =>
       createCredentialCheck({ ...tools, ...users, cache: null }, validAfter),
@@ -111,13 +116,17 @@ async function openHashing(
   return { ...hashing, queue, maxPasswordBytes: maxPasswordBytes ?? longestFor(wanted.kind) }
 }
 
+/** The most bytes of a new password. */
+function longestOf({ maxPasswordBytes, wanted }: Hashing): number {
+  return Math.min(wanted.kind.longest, maxPasswordBytes === false ? Infinity : maxPasswordBytes)
+}
+
 function passwordApi(
   hashing: Hashing,
 ): Pick<Authn, 'hashPassword' | 'verifyPassword' | 'needsRehash'> {
-  const { maxPasswordBytes, wanted } = hashing
-  const longest = maxPasswordBytes === false ? Infinity : maxPasswordBytes
+  const { wanted } = hashing
   return {
-    hashPassword: async (password) => hashInTurn(hashing, password, longest),
+    hashPassword: async (password) => hashInTurn(hashing, password, longestOf(hashing)),
     async verifyPassword(password, storedHash) {
       requireText(password)
       return verifyInTurn(hashing, password, readHash(storedHash, hashing).hash)

@@ -116,6 +116,7 @@ export async function hashInTurn(
   { wanted, queue }: { wanted: Profile<HashAlgorithmKind>; queue: HashingQueue },
   password: string,
   longest: number,
+  request?: FastifyRequest,
 ): Promise<string> {
   const { kind, strength } = wanted
   const bytes = typeof password === 'string' ? Buffer.byteLength(password) : 0
@@ -136,7 +137,7 @@ export async function hashInTurn(
       throw faultOf('ERR_AUTH_HASHING', error)
     }
   }
-  return queue.run(work, undefined, kind.memory(strength))
+  return queue.run(work, request, kind.memory(strength))
 }
 
 /** Whether a stored hash is replaced by one of the wanted strength. */

@@ -73,6 +73,10 @@ async function main() {
   assert.deepEqual(await startup({ cookies: true }), ['lib/cookies/feature.js'])
   const sessions = { store: memorySessions() }
   assert.deepEqual(await startup({ sessions }), ['lib/sessions/feature.js'])
+  const accounts = { url: 'https://shop.example/account' }
+  for (const name of ['create', 'update', 'sendMail']) accounts[name] = () => null
+  const login = { subject: ({ name }) => name }
+  assert.deepEqual(await startup({ sessions, login, accounts }), ['lib/accounts/feature.js'])
   const swagger = (app) => app.register(require('@fastify/swagger'))
   assert.deepEqual(await startup({}, swagger), ['lib/openapi/transform.js'])
   const keys = [{ kid: 'a', alg: 'HS256', state: 'sign', secret }]

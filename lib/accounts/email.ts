@@ -1,0 +1,24 @@
+import { domainToASCII } from 'node:url'
+
+/** Without it, `domainToASCII` would drop line breaks and what follows a slash, and decode `%61`. */
+const host = /^[a-z0-9.\u0080-\u{10ffff}-]+$/iu
+
+/** What browsers accept before the @ (HTML, "valid e-mail address"). Letters of other scripts could fold to ASCII ones. */
+const local = /^[a-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}$/i
+
+/** No IPv4 address, as which browsers also read numbers. */
+const domain =
+  /^(?=.{1,253}$)(?![\d.]+$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/
+
+/**
+ * An e-mail address as it is looked up, stored and compared: trimmed, in lower case, the domain as browsers send it (IDNA).
+ *
+ * @returns null for anything else
+ */
+export function emailOf(text: string): string | null {
+  const [name = '', given = '', ...more] = text.trim().split('@')
+  if (more.length > 0 || !local.test(name) || !host.test(given)) return null
+  const ascii = domainToASCII(given)
+  const email = `${name.toLowerCase()}@${ascii}`
+  return domain.test(ascii) && email.length <= 254 ? email : null
+}

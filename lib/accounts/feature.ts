@@ -1,0 +1,83 @@
+import { AuthnUsageError, wrongOption } from '../errors/errors.js'
+import { urlOf } from '../login/plugin-routes.js'
+import { emailOf } from './email.js'
+import { mailLimits } from './limits.js'
+import { accountLinks } from './links.js'
+import { Mails } from './mails.js'
+import { accountRoutes } from './routes.js'
+import { AccountTools } from './tools.js'
+import type { Feature, FeatureContext } from '../feature.js'
+import type { ResolvedLogin } from '../options/resolve.js'
+import type { ResolvedAccounts } from './options.js'
+import type { Accounts } from '../../types/accounts.js'
+import type { Sessions } from '../../types/session-api.js'
+
+export { resolve, schema } from './options.js'
+
+/** Seconds for which an invitation works: 7 days, at least a minute, at most 30 days. */
+const invitation = { standard: 604_800, least: 60, most: 2_592_000 }
+
+/** The option `accounts`: sign-up, forgotten passwords, and changes. @throws ERR_AUTH_OPTION */
+export function create(context: FeatureContext<ResolvedAccounts>): Feature {
+  const { app, log, resolved, options, jwtService } = context
+  const { sessions, userService, login, throttle } = options
+  const needs = {
+    sessions,
+    userService,
+    login,
+    'login.subject, such as (user) => user.id (an address may go to another person, who must not find old sessions)':
+      login && login.subject,
+  }
+  for (const [name, value] of Object.entries(needs)) {
+    if (!value) wrongOption(`option "accounts" is set, but it needs the option ${name}. Set it.`)
+  }
+  const { path, signingMethod } = login as ResolvedLogin
+  const redis = (async () => {
+    if (!throttle || !throttle.redis) return null
+    const { openRedisCounters } = await import('../throttle/redis-counters.js')
+    const { window } = resolved.limits
+    return openRedisCounters({ ...throttle, window }, throttle.redis, log)
+  })()
+  const { url, linkExpiry } = resolved
+  const links = accountLinks(jwtService, signingMethod, url, urlOf(app, path), linkExpiry)
+  let tools: AccountTools
+  const api: Accounts = {
+    async invite(email, request, { data, expiresIn = invitation.standard } = {}) {
+      const address = emailOf(String(email)) ?? misuse('expected an e-mail address')
+      const { least, most } = invitation
+      if (!Number.isInteger(expiresIn) || expiresIn < least || expiresIn > most) {
+        misuse(`found expiresIn ${expiresIn}, expected whole seconds from ${least} to ${most}`)
+      }
+      if ((await tools.find(address, request)) !== null) return false
+      const link = links.make('sign-up', { email: address, invitation: data }, expiresIn)
+      await tools.mails.send(request, 'invitation', address, null, link)
+      return true
+    },
+    settled: () => tools.mails.settled(),
+  }
+  return {
+    name: 'accounts',
+    api,
+    routes(registration) {
+      const ofSessions = registration.features.find(({ name }) => name === 'sessions')?.api
+      const limit = mailLimits(resolved.limits, redis)
+      const mails = new Mails(resolved.given, registration.hiddenFields, limit)
+      tools = new AccountTools(resolved, links, mails, registration, ofSessions as Sessions)
+      return accountRoutes(path, tools)
+    },
+    stats: () => ({ ...tools.mails.counts }),
+    // No request waits for a file.
+    async ready() {
+      await Promise.all([redis, tools.registration.passwords.load()])
+    },
+    stop: () => tools.mails.close(),
+    close: () => tools.mails.close(),
+    get testing() {
+      return tools.mails
+    },
+  }
+}
+
+function misuse(problem: string): never {
+  throw new AuthnUsageError('ERR_AUTH_CLAIMS', `accounts.invite(): ${problem}.`)
+}

@@ -1,0 +1,43 @@
+import { createHash } from 'node:crypto'
+import { refusal } from '../errors/errors.js'
+import { Counters } from '../throttle/counters.js'
+import { addressOf } from '../throttle/throttle.js'
+import type { RedisCounters } from '../throttle/redis-counters.js'
+import type { ResolvedAccounts } from './options.js'
+
+/**
+ * Counts requests for e-mails by recipient and by client. Who has too many sent to somebody locks nobody out: the links in
+ * them work.
+ *
+ * @param redis - for all processes, beside the counts of this one, which hold while Redis is down
+ * @returns a function that counts a request. It rejects with ERR_AUTH_TOO_MANY_MAILS
+ */
+export function mailLimits(
+  { perRecipient, perAddress, window }: ResolvedAccounts['limits'],
+  redis: Promise<RedisCounters | null>,
+) {
+  const memory = new Counters(window)
+  return async (email: string, ip: string | undefined): Promise<void> => {
+    // Redis must not learn addresses.
+    const recipient = createHash('sha256').update(email).digest('base64url')
+    const limits: [key: string, limit: number][] = [
+      [`mails-to:${recipient}`, perRecipient],
+      [`mails-by:${addressOf(ip)}`, perAddress],
+    ]
+    // At once, so that simultaneous requests do not exceed the limit.
+    for (const [key, limit] of limits) {
+      const counted = memory.get(key)
+      if (counted !== null && counted.consumedPoints >= limit) throw tooMany(counted.msBeforeNext)
+    }
+    for (const [key] of limits) memory.penalty(key)
+    const counters = await redis
+    if (counters === null) return
+    for (const [key, limit] of limits) {
+      const counted = await counters.penalty(key)
+      if (counted !== null && counted.consumedPoints > limit) throw tooMany(counted.msBeforeNext)
+    }
+  }
+}
+
+const tooMany = (wait: number): Error =>
+  refusal('auth.too-many-mails', { retryAfter: Math.max(1, Math.ceil(wait / 1000)) })

@@ -1,0 +1,78 @@
+import { createHash } from 'node:crypto'
+import { isAuthenticationError, refusal } from '../errors/errors.js'
+import type { JwtService } from '../tokens/service.js'
+import type { AccountValues } from '../../types/accounts.js'
+import type { SigningMethod } from '../../types/keys.js'
+
+/** The page that a link opens. */
+export type Page = 'sign-up' | 'reset' | 'email'
+
+export interface LinkClaims {
+  /** Of a new account, or the new one of an account. */
+  readonly email?: string
+  readonly sub?: string | number
+  /** {@link stateOf} of the account: the link dies when that changes, and so works once. */
+  readonly state?: string | undefined
+  readonly invitation?: unknown
+}
+
+export interface Link {
+  readonly link: string
+  readonly token: string
+  /** In seconds. */
+  readonly expiresIn: number
+}
+
+/** Not that of access tokens (RFC 8725 §3.11). */
+const typ = 'account+jwt'
+
+export type Links = ReturnType<typeof accountLinks>
+
+/**
+ * Links in e-mails. Their tokens are signed with the keys of the registration, so nothing is stored.
+ *
+ * @param url - of the pages
+ * @param path - that of the login, by which registrations tell their links apart
+ * @param standard - seconds for which a link works by default
+ * @throws ERR_AUTH_KEY without a key that signs
+ */
+export function accountLinks(
+  service: JwtService,
+  method: SigningMethod | undefined,
+  url: string,
+  path: string,
+  standard: number,
+) {
+  const wanted = 'the option "accounts"'
+  service.require(method, 'sign', wanted)
+  const verify = service.verifier(method, { typ, requireExp: true }, wanted)
+  return {
+    make(page: Page, claims: LinkClaims, expiresIn = standard): Link {
+      const exp = Math.floor(Date.now() / 1000) + expiresIn
+      const token = service.generateTokenWithClaims({ ...claims, page, path, exp }, method, { typ })
+      return { link: `${url}/${page}#${token}`, token, expiresIn }
+    },
+    /** @throws ERR_AUTH_LINK_INVALID */
+    read(page: Page, token: string): LinkClaims {
+      let claims: object = {}
+      try {
+        claims = verify(token)
+      } catch (error) {
+        if (isAuthenticationError(error)) throw linkInvalid(`its token: ${error.code}`)
+        throw error
+      }
+      const about = claims as { readonly page?: unknown; readonly path?: unknown }
+      if (about.page === page && about.path === path) return claims
+      throw linkInvalid('it is of another purpose')
+    },
+  }
+}
+
+/** A digest that tells nothing, since there is a salt in the hash. */
+export function stateOf({ email, passwordHash }: AccountValues): string {
+  const text = JSON.stringify([email, passwordHash])
+  return createHash('sha256').update(text).digest('base64url')
+}
+
+/** @param cause - for the log */
+export const linkInvalid = (cause: string): Error => refusal('auth.link-invalid', { cause })

@@ -1,0 +1,90 @@
+import { finished } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { viewOf } from '../users/view.js'
+import type { mailLimits } from './limits.js'
+import type { Link } from './links.js'
+import type { AccountMail, AccountMailKind, AccountsOptions } from '../../types/accounts.js'
+
+const failed = 'An e-mail of an account could not be sent'
+
+/** Milliseconds that closing an app waits for e-mails. */
+const patience = 10_000
+
+/** Sends e-mails after the response, so that its time does not tell what was found. */
+export class Mails {
+  readonly counts = { created: 0, mails: 0, mailsFailed: 0 }
+  /** Replaced by the test kit. */
+  sendMail: AccountsOptions<object>['sendMail']
+  /** Of e-mails by the errors with which they have failed. */
+  readonly #kinds = new WeakMap<object, AccountMailKind>()
+  readonly #pending = new Set<Promise<void>>()
+  #deadline: number | undefined
+
+  /** @param limit - counts a request for an e-mail */
+  constructor(
+    options: AccountsOptions<object>,
+    private readonly hiddenFields: ReadonlySet<string>,
+    readonly limit: ReturnType<typeof mailLimits>,
+  ) {
+    this.sendMail = (mail) => options.sendMail(mail)
+  }
+
+  /** @throws (rejects) what `sendMail` throws */
+  async send(
+    request: FastifyRequest,
+    kind: AccountMailKind,
+    to: string,
+    user: object | null,
+    link?: Link,
+  ): Promise<void> {
+    const shown = user === null ? null : viewOf(user, this.hiddenFields)
+    const mail: AccountMail = { kind, to, ...link, lang: request.lang, user: shown }
+    try {
+      await this.sendMail(mail)
+      this.counts.mails += 1
+    } catch (error) {
+      this.counts.mailsFailed += 1
+      this.#kinds.set(Object(error) as object, kind)
+      throw error
+    }
+  }
+
+  /** Does some work when the response has been sent. What it throws is logged. */
+  later(reply: FastifyReply, work: () => unknown): void {
+    const sent = new Promise<void>((resolve) => finished(reply.raw, () => resolve()))
+    const all = sent.then(work).then(
+      () => undefined,
+      (error: unknown) => {
+        const kind = this.#kinds.get(Object(error) as object)
+        reply.log.error({ authenticator: 'account', kind, err: readable(error) }, failed)
+      },
+    )
+    this.#pending.add(all)
+    void all.finally(() => this.#pending.delete(all))
+  }
+
+  async settled(): Promise<void> {
+    while (this.#pending.size > 0) await Promise.all(this.#pending)
+  }
+
+  async close(): Promise<void> {
+    this.#deadline ??= Date.now() + patience
+    const left = Math.max(0, this.#deadline - Date.now())
+    await Promise.race([this.settled(), sleep(left, undefined, { ref: false })])
+  }
+}
+
+/** Errors of HTTP clients have the request in them, and with it the link; messages may quote addresses and tokens. */
+function readable(error: unknown): object {
+  const { message, code, cause } = Object(error) as Record<'message' | 'code' | 'cause', unknown>
+  const text = String(message ?? error).replace(
+    /[\w-]{10,}(?:\.[\w-]+){2}|[^\s<>"'(]+(?:@|%40)[^\s<>"',;)]+/g,
+    '…',
+  )
+  return {
+    message: text,
+    ...(typeof code === 'string' && { code }),
+    ...(cause instanceof Error && { cause: readable(cause) }),
+  }
+}

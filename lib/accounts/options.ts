@@ -1,0 +1,62 @@
+import * as Type from '@sinclair/typebox/type'
+import { checkAddress } from '../options/address.js'
+import {
+  anyFunction,
+  fieldName,
+  flag,
+  optional,
+  options,
+  strict,
+  text,
+  whole,
+} from '../options/check.js'
+import { withDefaults } from '../options/defaults.js'
+import type { AccountsOptions } from '../../types/accounts.js'
+
+const required = {
+  url: text('the address of the pages of the app', { quoted: true }),
+  create: anyFunction('a function (account, request) that stores a new account'),
+  update: anyFunction('a function (user, after, before) that stores a change'),
+  sendMail: anyFunction('a function ({ kind, to, link }) that sends an e-mail'),
+}
+
+const count = whole(1, 1_000_000)
+
+export const schema = strict(
+  {
+    ...required,
+    remove: optional(anyFunction('a function (user, request) that deletes an account')),
+    acceptPassword: optional(anyFunction('a function (password, email, request)')),
+    signUp: optional(flag),
+    minPasswordLength: optional(whole(8, 64)),
+    emailField: optional(fieldName),
+    linkExpiry: optional(whole(300, 86_400)),
+    limits: optional(
+      options({ perRecipient: count, perAddress: count, window: whole(1, 31_536_000) }),
+    ),
+    routeOptions: optional(Type.Object({}, { description: 'an object of options of a route' })),
+  },
+  `an object with ${Object.keys(required).join(', ')}`,
+)
+
+const defaults = {
+  signUp: true,
+  minPasswordLength: 15,
+  emailField: 'email',
+  linkExpiry: 3600,
+  routeOptions: {},
+}
+
+export type ResolvedAccounts = ReturnType<typeof resolve>
+
+/** @throws ERR_AUTH_OPTION */
+export function resolve(given: AccountsOptions<object>) {
+  checkAddress('accounts.url', given.url, true)
+  return {
+    // Called on the object of the app, which may be an instance of a class.
+    given,
+    ...withDefaults(defaults, given),
+    url: given.url.replace(/\/+$/, ''),
+    limits: withDefaults({ perRecipient: 3, perAddress: 30, window: 3600 }, given.limits),
+  }
+}

@@ -1,0 +1,22 @@
+import { row, type RejectionTable } from '../errors/refusals.js'
+
+export const rejections: RejectionTable = {
+  codes: {
+    ERR_AUTH_LINK_INVALID: row(400, 'auth.link-invalid', 'The link is invalid'),
+    ERR_AUTH_PASSWORD_TOO_SHORT: row(400, 'auth.password-too-short', 'The password is too short'),
+    ERR_AUTH_PASSWORD_TOO_LONG: row(400, 'auth.password-too-long', 'The password is too long'),
+    ERR_AUTH_PASSWORD_GUESSABLE: row(400, 'auth.password-guessable', 'The password is guessable'),
+    ERR_AUTH_CURRENT_PASSWORD: row(403, 'auth.current-password', 'The current password is wrong'),
+    ERR_AUTH_LOGIN_AGAIN: row(403, 'auth.login-again', 'The login is too old'),
+    ERR_AUTH_TOO_MANY_MAILS: row(429, 'auth.too-many-mails', 'Too many e-mails were requested'),
+  },
+  messages: {
+    'auth.link-invalid': 'This link is not valid any more. Please ask for another one.',
+    'auth.password-too-short': 'This password is too short.',
+    'auth.password-too-long': 'This password is too long.',
+    'auth.password-guessable': 'This password is easy to guess. Please choose another one.',
+    'auth.current-password': 'The current password is wrong.',
+    'auth.login-again': 'Please log in again to do this.',
+    'auth.too-many-mails': 'Too many e-mails were requested. Please try again later.',
+  },
+}

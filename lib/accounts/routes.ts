@@ -1,0 +1,109 @@
+import * as Type from '@sinclair/typebox/type'
+import { sharedOptions, type PluginRoute, type Responses } from '../http/plugin-route.js'
+import { moveRoutes } from '../login/route.js'
+import { checkBody } from '../login/schema.js'
+import {
+  changeEmail,
+  changePassword,
+  confirmEmail,
+  deleteAccount,
+  finishSignUp,
+  forgotPassword,
+  resetPassword,
+  signUp,
+  type Body,
+  type Handle,
+} from './handlers.js'
+import type { AccountTools } from './tools.js'
+
+/** The members of bodies. Each route requires its own, but for the password that some users do not have. */
+const members: Readonly<Record<string, Type.TSchema>> = {
+  email: Type.String({ minLength: 1 }),
+  token: Type.String({ minLength: 1 }),
+  password: Type.String(),
+  currentPassword: Type.Optional(Type.String()),
+}
+
+type Row = readonly [summary: string, handle: Handle, body: string, responses: Responses]
+
+/** By their paths beside the login route. Those that need a session have a 401. @param tokens - the body of a login */
+function rowsOf(tokens: object): Readonly<Record<string, Row>> {
+  const wrong = { 400: 'The body or the link is not valid, or the password is rejected.' }
+  const done = { 204: 'Done.', ...wrong }
+  const begun = { 200: tokens, ...wrong }
+  const mailed = { 202: { type: 'object', description: 'An e-mail is sent, if there is one.' } }
+  const own = {
+    401: 'The credentials are missing or not accepted.',
+    403: 'No session of the user.',
+  }
+  const proved = { ...own, 403: 'No session of the user, or the current password is wrong.' }
+  return {
+    'sign-up': ['Sign up', signUp, 'email', mailed],
+    'sign-up/finish': ['Finish a sign-up', finishSignUp, 'token password', begun],
+    'password/forgot': ['Ask for a link', forgotPassword, 'email', mailed],
+    'password/reset': ['Reset a password', resetPassword, 'token password', done],
+    'password/change': [
+      'Change the password',
+      changePassword,
+      'currentPassword password',
+      { ...begun, ...proved },
+    ],
+    'email/change': [
+      'Change the address',
+      changeEmail,
+      'email currentPassword',
+      { ...mailed, ...proved },
+    ],
+    'email/confirm': ['Confirm a new address', confirmEmail, 'token', { ...done, ...own }],
+    'account/delete': [
+      'Delete the account',
+      deleteAccount,
+      'currentPassword',
+      { ...done, ...proved },
+    ],
+  }
+}
+
+/** @param login - the path of the login route */
+export function accountRoutes(login: string, tools: AccountTools): PluginRoute[] {
+  const { carrier, authenticators, passwords } = tools.registration
+  const { routeOptions, signUp: isOpen, given } = tools.resolved
+  const path = login.replace(/\/+$/, '').replace(/\/[^/]*$/, '')
+  const isOffered = ([name]: [string, Row]): boolean =>
+    (name !== 'sign-up' || isOpen) && (name !== 'account/delete' || given.remove !== undefined)
+  const rows = Object.entries(rowsOf(carrier.schema(true))).filter(isOffered)
+  return rows.map(([name, [summary, handle, body, responses]]) => {
+    const names = body.split(' ')
+    const schema = Type.Object(
+      Object.fromEntries(names.map((each) => [each, members[each] as Type.TSchema])),
+    )
+    const read = (value: unknown): Body => {
+      checkBody(schema, value)
+      return value as Body
+    }
+    const isOwn = 401 in responses
+    return {
+      kind: name.replace('/', ' '),
+      method: 'POST',
+      path: `${path}/${name}`,
+      option: 'accounts',
+      ifTaken: moveRoutes,
+      body: { schema, read },
+      ...(isOwn && { mark: { use: 'jwt' } }),
+      authenticator: 'account',
+      notes: { responses, ...(isOwn && { accepts: [authenticators.get('jwt') ?? []].flat() }) },
+      options: { ...routeOptions, ...sharedOptions(routeOptions, { summary }) },
+      async work(request, reply) {
+        const given = read(request.body)
+        try {
+          return await handle(tools, given, request, reply)
+        } catch (error) {
+          // Counted like a refresh token.
+          if ((error as { code?: unknown }).code === 'ERR_AUTH_LINK_INVALID')
+            await passwords.countRejectedToken(`link ${given.token}`, request)
+          throw error
+        }
+      },
+    }
+  })
+}

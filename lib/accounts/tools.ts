@@ -1,0 +1,214 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { declaredProperty, isDeclared } from '../common/objects.js'
+import { faultOf, isAuthenticationError, refusal } from '../errors/errors.js'
+import { channels } from '../events.js'
+import { claimsMaker, issuedAfter } from '../login/token.js'
+import { localClaimsOf, storedUser } from '../request/state.js'
+import { findUser } from '../users/user.js'
+import { linkInvalid, stateOf, type LinkClaims, type Links } from './links.js'
+import type { Mails } from './mails.js'
+import type { ResolvedAccounts } from './options.js'
+import type { Registration } from '../feature.js'
+import type { ResolvedLogin } from '../options/resolve.js'
+import type { AccountEvent, AccountMailKind, AccountValues } from '../../types/accounts.js'
+import type { Sessions } from '../../types/session-api.js'
+import type { UserService } from '../../types/user-service.js'
+
+/** Milliseconds for which a login stands in for the password of a user who has none. */
+const recentLogin = 600_000
+
+/** With fewer different characters, a password is guessable however long it is. */
+const leastDifferent = 5
+
+/** So many characters more than the name in the address are guessable too, as in `christopher1984`. */
+const mostAdded = 4
+
+/** An account that was found. */
+export interface Account {
+  /** As `findByUsername` has returned it. */
+  readonly user: object
+  /** What is stored. */
+  readonly values: AccountValues
+}
+
+/** Calls a function of the app. Its errors for the client pass; others are ERR_AUTH_ACCOUNTS. */
+export async function ask<T>(work: () => T | Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    const { statusCode } = Object(error) as { statusCode?: unknown }
+    const isForClient = typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500
+    throw isForClient || isAuthenticationError(error) ? error : fault(error)
+  }
+}
+
+/** A reason for the log. */
+export const changed = 'the account has changed meanwhile'
+
+const fault = (cause: unknown): Error => faultOf('ERR_AUTH_ACCOUNTS', cause)
+
+/** What the routes share. */
+export class AccountTools {
+  readonly #users: UserService
+  readonly #login: ResolvedLogin
+  readonly #claimsOf: ReturnType<typeof claimsMaker>
+  readonly #check: ReturnType<Registration['passwords']['loginCheck']>
+
+  constructor(
+    readonly resolved: ResolvedAccounts,
+    readonly links: Links,
+    readonly mails: Mails,
+    readonly registration: Registration,
+    readonly sessions: Sessions,
+  ) {
+    const { options, passwords, tokenChecks } = registration
+    this.#users = options.userService as UserService
+    this.#login = options.login as ResolvedLogin
+    this.#claimsOf = claimsMaker(this.#login)
+    // Without updatePasswordHash: a hash that is replaced now would no longer be that of the account to be changed.
+    const userService = { findByUsername: this.#users.findByUsername.bind(this.#users) }
+    const users = { userService, passwordField: options.passwordField }
+    this.#check = passwords.loginCheck(users, (user) => issuedAfter(tokenChecks, user))
+  }
+
+  async find(name: string | number, request: FastifyRequest): Promise<Account | null> {
+    const { userServiceTimeout } = this.registration.options
+    const user = await findUser(this.#users, name, request, userServiceTimeout)
+    return user === null ? null : this.accountOf(user)
+  }
+
+  /** @throws ERR_AUTH_ACCOUNTS where the users have no such field */
+  accountOf(user: object): Account {
+    const { emailField } = this.resolved
+    const [email, hash] = [emailField, this.registration.options.passwordField].map((field) => {
+      const value = declaredProperty(user, field)
+      return typeof value === 'string' ? value : ''
+    }) as [string, string]
+    if (isDeclared(user, emailField)) return { user, values: { email, passwordHash: hash || null } }
+    const text = `The user has no field ${JSON.stringify(emailField)}. Return it from findByUsername, or name the field with the address in the option "accounts.emailField".`
+    throw fault(new TypeError(text))
+  }
+
+  /** The name of a user in tokens. @throws (rejects) AuthenticationFault */
+  async subOf({ user, values }: Account, request: FastifyRequest): Promise<string | number> {
+    const subject = await ask(() => this.#login.subject?.(user, values.email))
+    const { sub } = await this.#claimsOf(values.email, request, user)
+    if (sub === subject) return sub
+    const text =
+      'login.claims returned another "sub" than login.subject, so that sessions could not be revoked by it. Return it from login.subject.'
+    throw fault(new TypeError(text))
+  }
+
+  /** @throws (rejects) ERR_AUTH_LINK_INVALID where the account of a link has changed */
+  async ofLink({ sub, state }: LinkClaims, request: FastifyRequest): Promise<Account> {
+    const account = sub === undefined ? null : await this.find(sub, request)
+    if (account !== null && stateOf(account.values) === state) return account
+    throw linkInvalid('it was used, or the account has changed')
+  }
+
+  /** @throws ERR_AUTH_FORBIDDEN without a session of a user with an address, and where somebody else acts as the user */
+  own(request: FastifyRequest): Account {
+    const user = storedUser<object>(request)
+    const isActing = Object.hasOwn(localClaimsOf(request) ?? {}, 'act')
+    if (user !== null && !isActing && this.sessions.of(request)) {
+      const account = this.accountOf(user)
+      if (account.values.email !== '') return account
+    }
+    throw refusal('auth.forbidden', { cause: 'not a session of the user, or no address' })
+  }
+
+  /** @returns the account of a request whose sender has proved to be its user */
+  async prove(request: FastifyRequest, password: string | undefined) {
+    const account = this.own(request)
+    const sub = await this.subOf(account, request)
+    const { email, passwordHash } = account.values
+    if (passwordHash === null) {
+      const id = this.sessions.of(request)?.id
+      const session = (await this.sessions.list(sub)).find(({ sid }) => sid === id)
+      const isRecent = Date.now() - Number(session?.created ?? 0) <= recentLogin
+      if (!isRecent) throw refusal('auth.login-again')
+      return { account, sub }
+    }
+    if (!password) throw refusal('auth.current-password')
+    const { user } = await this.#check(email, password, request).catch((error: unknown) => {
+      const { code } = error as { code?: unknown }
+      throw code === 'ERR_AUTH_INVALID_CREDENTIALS' ? refusal('auth.current-password') : error
+    })
+    // The address may be that of somebody else by now.
+    if (stateOf(this.accountOf(user).values) !== stateOf(account.values)) {
+      throw refusal('auth.current-password', { cause: changed })
+    }
+    return { account, sub }
+  }
+
+  /** Hashes a new password that meets the rules of NIST SP 800-63B-4 §3.1.1.2: a length, and not easy to guess. */
+  async hash(password: string, email: string, request: FastifyRequest): Promise<string> {
+    const { passwords } = this.registration
+    const { given, minPasswordLength } = this.resolved
+    if (Array.from(password).length < minPasswordLength) throw refusal('auth.password-too-short')
+    if (!passwords.fits(password)) throw refusal('auth.password-too-long')
+    const text = password.toLowerCase()
+    const address = email.toLowerCase()
+    const [name = ''] = address.split('@')
+    const isNamed =
+      text === address || (text.includes(name) && text.length - name.length <= mostAdded)
+    const isGuessable = isNamed || new Set(text).size < leastDifferent
+    const accept = given.acceptPassword && (() => given.acceptPassword?.(password, email, request))
+    if (isGuessable || (accept && (await ask<unknown>(accept)) !== true)) {
+      throw refusal('auth.password-guessable')
+    }
+    return passwords.hashNew(password, request)
+  }
+
+  /** @returns whether the account was still the same */
+  async update({ user, values }: Account, after: AccountValues, before = values): Promise<boolean> {
+    return Boolean(await ask(() => this.resolved.given.update(user as never, after, before)))
+  }
+
+  /**
+   * Stores another password, and revokes all sessions before and after: a login with the old password may have begun before,
+   * and have ended after the first time.
+   *
+   * @returns whether the account was still the same
+   * @throws (rejects) ERR_AUTH_STORE_UNAVAILABLE, where the password stays
+   */
+  async setPassword(account: Account, sub: string | number, hash: string): Promise<boolean> {
+    const after = { ...account.values, passwordHash: hash }
+    // Also proves that the store is there.
+    await this.sessions.revoke({ sub })
+    if (!(await this.update(account, after))) return false
+    try {
+      await this.sessions.revoke({ sub })
+    } catch (error) {
+      await this.update(account, account.values, after)
+      throw error
+    }
+    return true
+  }
+
+  /** A link to reset the password; undefined for a user who has none: an address from a provider may not be verified. */
+  async resetLink(account: Account, request: FastifyRequest) {
+    if (account.values.passwordHash === null) return undefined
+    const claims = { sub: await this.subOf(account, request), state: stateOf(account.values) }
+    return this.links.make('reset', claims)
+  }
+
+  async sendReset(kind: AccountMailKind, account: Account, request: FastifyRequest) {
+    const { user, values } = account
+    const link = await this.resetLink(account, request)
+    return this.mails.send(request, link ? kind : 'no-password', values.email, user, link)
+  }
+
+  /** Publishes what was done, and tells the mailbox. */
+  tell(
+    action: AccountEvent['action'],
+    kind: AccountMailKind,
+    { user, values }: Account,
+    sub: string | number,
+    reply: FastifyReply,
+  ): void {
+    const { request } = reply
+    channels.account.publish({ action, sub: String(sub), request })
+    this.mails.later(reply, () => this.mails.send(request, kind, values.email, user))
+  }
+}

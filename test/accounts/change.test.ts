@@ -1,0 +1,368 @@
+// What users change in a session of theirs: password, address, and whether there is an account.
+import t from 'tap'
+import { memoryApiKeys } from '../../lib/api-keys/index.js'
+import {
+  accountsApp,
+  answerOf,
+  jarOf,
+  movedClock,
+  newPassword,
+  pages,
+  password,
+  type AccountUser,
+} from '../helpers/accounts.js'
+import { bearer, secret } from '../helpers/app.js'
+import { cookiesOf } from '../helpers/cookies.js'
+import { retryAfterOf } from '../helpers/load.js'
+import { breakable, claimsOf, eventsOf, heldStore, pairOf } from '../helpers/sessions.js'
+
+const alice = 'alice@example.com'
+const moved = 'alice@new.example'
+const invalid = '400 ERR_AUTH_LINK_INVALID'
+const wrong = '403 ERR_AUTH_CURRENT_PASSWORD'
+const change = { currentPassword: password, password: newPassword }
+
+t.test('a change of password revokes all sessions, and begins another one', async (t) => {
+  const setting = await accountsApp(t)
+  const { post, mails, me, logIn, app, tokenOf, send, enter } = setting
+  const events = [eventsOf(t, 'account'), eventsOf(t, 'login')] as const
+  const sessions = [await logIn(), await logIn(), await logIn(2)]
+  const link = await tokenOf('/password/forgot', { email: alice })
+  const response = await post('/password/change', change, sessions[0])
+  const pair = pairOf(response)
+  t.strictSame(Object.keys(pair), ['token', 'refreshToken', 'expiresIn'])
+  t.equal(response.headers['cache-control'], 'no-store')
+  t.strictSame(await Promise.all([...sessions, bearer(pair.token)].map(me)), [401, 401, 200, 200])
+  t.match(await app.authn.sessions.list(1), [{ sid: claimsOf(pair.token).sid }])
+  t.match(await mails(), [{ kind: 'password-changed', to: alice, link: undefined }])
+  t.match(events[0], [{ action: 'password-changed', sub: '1' }])
+  t.equal(events[1].length, 4)
+  t.equal(await send('/password/reset', { token: link, password }), invalid, 'links are dead')
+  t.strictSame([await enter(alice, password), await enter(alice, newPassword)], [401, 200])
+  t.equal(await send('/password/change', change, bearer(pair.token)), wrong)
+})
+
+t.test('a change of password logs in its user, whoever has the address by then', async (t) => {
+  const { table, logIn, post } = await accountsApp(t, {
+    async update(user, { passwordHash }) {
+      const [one, other] = table as [AccountUser, AccountUser]
+      one.password = passwordHash
+      Object.assign(one, { email: moved })
+      Object.assign(other, { email: user.email })
+      return true
+    },
+  })
+  const response = await post('/password/change', change, await logIn())
+  t.equal(claimsOf(pairOf(response).token).sub, 1)
+})
+
+t.test('a change of password with cookies sets those of the new session', async (t) => {
+  const { app, post, logIn, me } = await accountsApp(t, {}, { cookies: true })
+  const headers = await logIn()
+  const response = await post('/password/change', change, headers)
+  const login = await post('/login', { email: alice, password: newPassword })
+  t.match([response.statusCode, response.body], [200, login.body])
+  t.match(
+    cookiesOf(response).map(({ name }) => name),
+    cookiesOf(login).map(({ name }) => name),
+  )
+  t.strictSame([await me(headers), await me(jarOf(response))], [401, 200])
+  const refreshed = await app.inject({
+    method: 'POST',
+    url: '/login/refresh',
+    headers: jarOf(response),
+  })
+  t.equal(refreshed.statusCode, 200)
+})
+
+t.test('the current password is compared and counted as that of a login', async (t) => {
+  const { post, send, logIn, table, asked, mails } = await accountsApp(t)
+  const headers = await logIn()
+  const before = JSON.stringify(table)
+  const more = { email: moved, password: newPassword }
+  for (const url of ['/password/change', '/email/change', '/account/delete']) {
+    for (const currentPassword of [undefined, ''])
+      t.equal(await send(url, { ...more, currentPassword }, headers), wrong, url)
+    t.equal(await send(url, { ...more, currentPassword: newPassword }, headers), wrong, url)
+  }
+  for (let each = 3; each < 10; each += 1)
+    t.equal(await send('/password/change', { ...more, currentPassword: 'x' }, headers), wrong)
+  for (const url of ['/password/change', '/email/change', '/account/delete']) {
+    const response = await post(url, { ...change, email: moved }, headers)
+    t.equal(answerOf(response), '429 ERR_AUTH_TOO_MANY_ATTEMPTS', url)
+    t.ok(retryAfterOf(response) > 0)
+  }
+  t.equal(await send('/login', { email: alice, password }), '429 ERR_AUTH_TOO_MANY_ATTEMPTS')
+  t.equal(JSON.stringify(table), before)
+  t.strictSame(await mails(), [])
+  t.notOk(asked.includes(moved))
+})
+
+t.test('the current password is of the account that is changed', async (t) => {
+  // The address went to bob since the access token was issued, or since the user was read.
+  let isAfter = false
+  const users: Record<string, AccountUser> = {}
+  const { table, send, logIn } = await accountsApp(
+    t,
+    {},
+    {
+      userService: {
+        findByUsername: (name: string | number) =>
+          isAfter && name === alice ? users.bob : table.find(({ id }) => id === Number(name)),
+      },
+    },
+  )
+  Object.assign(users, { bob: table[1] })
+  const headers = await logIn()
+  isAfter = true
+  const before = JSON.stringify(table)
+  for (const url of ['/password/change', '/email/change', '/account/delete'])
+    t.equal(await send(url, { ...change, email: moved }, headers), wrong, url)
+  t.equal(JSON.stringify(table), before)
+})
+
+t.test('a login rehashes an old hash, and a change of password does not', async (t) => {
+  const updatePasswordHash = (): void => void rehashed.push('rehashed')
+  const rehashed: string[] = []
+  const { table, app, send, logIn } = await accountsApp(
+    t,
+    {},
+    {
+      hashing: { cost: 5 },
+      userService: {
+        findByUsername: (name: string | number) =>
+          table.find(({ id, email }) => id === Number(name) || email === name),
+        updatePasswordHash,
+      },
+    },
+  )
+  t.equal(await send('/password/change', change, await logIn()), '200 tokens')
+  t.strictSame(rehashed, [])
+  t.notOk(app.authn.needsRehash(String(table[0]?.password)))
+})
+
+t.test('an account that changes meanwhile is not overwritten', async (t) => {
+  const { send, logIn, mails } = await accountsApp(t, { update: () => false })
+  const events = eventsOf(t, 'account')
+  t.equal(await send('/password/change', change, await logIn()), wrong)
+  t.strictSame([await mails(), events], [[], []])
+})
+
+t.test('a change without a store is a 503, with the old password', async (t) => {
+  const store = breakable(heldStore().factory)
+  const setting = await accountsApp(t, {}, { sessions: { store: store.factory } })
+  const { send, logIn, table, tokenOf, me } = setting
+  const headers = await logIn()
+  const email = { email: moved, currentPassword: password }
+  const token = await tokenOf('/email/change', email, headers)
+  const before = JSON.stringify(table)
+  Object.assign(store, { failure: new Error('away') })
+  for (const url of ['/password/change', '/account/delete'])
+    t.equal(await send(url, change, headers), '503 ERR_AUTH_STORE_UNAVAILABLE', url)
+  t.equal(JSON.stringify(table), before)
+  t.equal(await me(headers), 200, 'not logged out')
+  t.equal(await send('/email/confirm', { token }, headers), '204', 'which asks no store')
+})
+
+t.test('a change of address warns the old mailbox, and keeps the sessions', async (t) => {
+  const setting = await accountsApp(t)
+  const { send, mails, logIn, me, stored, tokenOf, asked, enter } = setting
+  const events = eventsOf(t, 'account')
+  const sessions = [await logIn(), await logIn()] as const
+  const reset = await tokenOf('/password/forgot', { email: alice })
+  const email = { email: ' Alice@NEW.example', currentPassword: password }
+  t.equal(await send('/email/change', email, sessions[0]), '202 {}')
+  t.equal(stored(1)?.email, alice, 'not yet')
+  const sent = (await mails()).toSorted((one, other) => one.kind.localeCompare(other.kind))
+  const user = { id: 1, email: alice }
+  const [warning, confirm] = sent as [(typeof sent)[number], (typeof sent)[number]]
+  const rest = { expiresIn: 3600, lang: 'en', user }
+  t.strictSame(sent, [
+    {
+      kind: 'email-change',
+      to: alice,
+      link: `${pages}/reset#${warning.token}`,
+      token: warning.token,
+      ...rest,
+    },
+    {
+      kind: 'email-confirm',
+      to: moved,
+      link: `${pages}/email#${confirm.token}`,
+      token: confirm.token,
+      ...rest,
+    },
+  ])
+  asked.length = 0
+  t.equal(await send('/email/confirm', { token: confirm.token }, sessions[1]), '204')
+  t.ok(asked.includes(moved), 'it is looked up again')
+  t.equal(stored(1)?.email, moved)
+  t.strictSame(await Promise.all(sessions.map(me)), [200, 200])
+  t.match(await mails(), [{ kind: 'email-changed', to: alice, link: undefined, user: { id: 1 } }])
+  t.match(events, [{ action: 'email-changed', sub: '1' }])
+  t.strictSame([await enter(alice, password), await enter(moved, password)], [401, 200])
+  for (const token of [reset, warning.token, confirm.token]) {
+    t.equal(await send('/password/reset', { token, password: newPassword }), invalid)
+    t.equal(await send('/email/confirm', { token }, sessions[0]), invalid)
+  }
+})
+
+t.test('the warning has a way out, which stops the change and every session', async (t) => {
+  const { send, mails, logIn, me, stored } = await accountsApp(t)
+  const thief = await logIn()
+  await send('/email/change', { email: moved, currentPassword: password }, thief)
+  const sent = await mails()
+  const tokenTo = (kind: string) => sent.find((mail) => mail.kind === kind)?.token
+  const reset = { token: tokenTo('email-change'), password: newPassword }
+  t.equal(await send('/password/reset', reset), '204')
+  t.equal(await me(thief), 401)
+  const confirm = { token: tokenTo('email-confirm') }
+  t.equal(await send('/email/confirm', confirm, await logIn()), invalid)
+  t.equal(stored(1)?.email, alice)
+})
+
+t.test('a taken address gets the same 202, and nobody an e-mail', async (t) => {
+  const { post, mails, logIn } = await accountsApp(t)
+  const headers = await logIn()
+  const ask = async (email: string): Promise<unknown[]> => {
+    const request = { email, currentPassword: password }
+    const response = await post('/email/change', request, headers)
+    const { date, ...kept } = response.headers
+    t.ok(date)
+    return [response.statusCode, kept, response.body]
+  }
+  const free = await ask(moved)
+  t.equal((await mails()).length, 2)
+  for (const taken of ['bob@example.com', 'carol@example.com', alice])
+    t.strictSame([await ask(taken), await mails()], [free, []], taken)
+})
+
+t.test('an address that is taken before it is confirmed is a 400', async (t) => {
+  const unique = (): never => {
+    throw Object.assign(new Error('duplicate key'), { code: '23505' })
+  }
+  let update = unique as () => unknown
+  const setting = await accountsApp(t, { update: () => update() })
+  const { send, tokenOf, logIn, table, mails } = setting
+  const headers = await logIn()
+  const token = await tokenOf('/email/change', { email: moved, currentPassword: password }, headers)
+  const confirm = (): Promise<string> => send('/email/confirm', { token }, headers)
+  t.equal(await confirm(), '500 ERR_AUTH_ACCOUNTS', 'it throws, and the address is free')
+  update = () => {
+    table.push({ id: 9, email: moved, password: null })
+    return unique()
+  }
+  t.equal(await confirm(), invalid, 'the unique index has the last word')
+  update = () => t.fail('is not called')
+  t.equal(await confirm(), invalid, 'it is looked up before')
+  table.pop()
+  update = () => null
+  t.equal(await confirm(), invalid, 'the account has changed')
+  t.strictSame(await mails(), [])
+})
+
+t.test('a deletion revokes all sessions, clears the cookies and tells the mailbox', async (t) => {
+  const { post, mails, me, logIn, app, table, tokenOf, send } = await accountsApp(
+    t,
+    {},
+    {
+      cookies: true,
+    },
+  )
+  const events = eventsOf(t, 'account')
+  const sessions = [await logIn(), await logIn(), await logIn(2)] as const
+  const token = await tokenOf('/password/forgot', { email: alice })
+  const response = await post('/account/delete', { currentPassword: password }, sessions[0])
+  t.match([response.statusCode, response.body], [204, ''])
+  t.match(
+    cookiesOf(response).map(({ value, attributes }) => [value, attributes['max-age']]),
+    [
+      ['', '0'],
+      ['', '0'],
+    ],
+  )
+  t.strictSame(
+    table.map(({ id }) => id),
+    [2, 3],
+  )
+  t.strictSame(await Promise.all(sessions.map(me)), [401, 401, 200])
+  t.strictSame(await app.authn.sessions.list(1), [])
+  t.match(await mails(), [{ kind: 'account-deleted', to: alice, link: undefined }])
+  t.match(events, [{ action: 'deleted', sub: '1' }])
+  t.equal(await send('/password/reset', { token, password: newPassword }), invalid)
+})
+
+t.test('API keys outlive a reset and a change, and not their owner', async (t) => {
+  const apiKeys = { store: memoryApiKeys(), prefix: 'shop' }
+  const setting = await accountsApp(t, {}, { apiKeys }, (app) =>
+    app.get('/job', { config: { auth: { use: 'apiKey' } } }, () => 'done'),
+  )
+  const { app, send, logIn, tokenOf, table } = setting
+  const issued = { owner: '1', name: 'job', scopes: [], expiresAt: null }
+  const { key } = await app.authn.apiKeys.issue(issued)
+  const job = async (): Promise<number> =>
+    (await app.inject({ url: '/job', headers: bearer(key) })).statusCode
+  const token = await tokenOf('/password/forgot', { email: alice })
+  t.equal(await send('/password/reset', { token, password }), '204')
+  t.equal(await send('/password/change', change, await logIn()), '200 tokens')
+  t.equal(await job(), 200)
+  const own = { currentPassword: newPassword }
+  t.equal(await send('/account/delete', own, await logIn()), '204')
+  t.equal(table.length, 2)
+  t.equal(await job(), 401)
+})
+
+t.test('without remove there is no deletion, and its errors are told apart', async (t) => {
+  const without = await accountsApp(t, { remove: undefined } as object)
+  t.notOk(without.app.hasRoute({ method: 'POST', url: '/account/delete' }))
+  const locked = Object.assign(new Error('for the client'), { statusCode: 409, code: 'LOCKED' })
+  for (const [error, answer] of [
+    [new Error('a secret'), '500 ERR_AUTH_ACCOUNTS'],
+    [locked, '409 LOCKED'],
+  ] as const) {
+    const { send, logIn, mails, me } = await accountsApp(t, {
+      remove: () => Promise.reject(error),
+    })
+    const events = eventsOf(t, 'account')
+    const session = await logIn()
+    t.equal(await send('/account/delete', change, session), answer)
+    t.strictSame([await mails(), events, await me(session)], [[], [], 200])
+  }
+})
+
+t.test('for a user without a password, a recent login stands in for it', async (t) => {
+  const clock = movedClock(t)
+  const options = { jwt: { secret, expiry: 3600 } }
+  const setting = await accountsApp(t, {}, options)
+  const { send, logIn, mails, stored, table } = setting
+  const [old, young] = [await logIn(3), await logIn(3)]
+  t.equal(await send('/password/change', change, young), wrong, 'they cannot set one')
+  clock.ahead(595)
+  t.equal(await send('/email/change', { email: moved }, old), '202 {}')
+  const sent = await mails()
+  t.match(sent.map(({ kind, to, link }) => `${kind} ${to} ${link !== undefined}`).toSorted(), [
+    'email-change carol@example.com false',
+    `email-confirm ${moved} true`,
+  ])
+  clock.ahead(10)
+  const later = '403 ERR_AUTH_LOGIN_AGAIN'
+  for (const headers of [old, young]) {
+    t.equal(await send('/email/change', { email: moved }, headers), later)
+    t.equal(await send('/account/delete', change, headers), later)
+  }
+  const recent = await logIn(3)
+  const token = sent.find(({ kind }) => kind === 'email-confirm')?.token
+  t.equal(await send('/email/confirm', { token }, old), '204', 'the link is the proof')
+  t.match(stored(3), { email: moved, password: null })
+  t.match(await mails(), [{ kind: 'email-changed', to: 'carol@example.com' }])
+  t.equal(await send('/account/delete', {}, recent), '204')
+  t.equal(table.length, 2)
+})
+
+t.test('a session that the store does not list is no recent login', async (t) => {
+  const { send, logIn, app } = await accountsApp(t)
+  const { authorization = '' } = await logIn(3)
+  const { sid, ...claims } = claimsOf(authorization)
+  const other = app.jwtService.generateTokenWithClaims({ ...claims, sid: `x${String(sid)}` })
+  t.equal(await send('/account/delete', {}, bearer(other)), '403 ERR_AUTH_LOGIN_AGAIN')
+})

@@ -1,0 +1,185 @@
+// Accounts in PostgreSQL, with sessions and counters in Redis that several processes share.
+import { fork } from 'node:child_process'
+import { Redis } from 'ioredis'
+import t, { type Test } from 'tap'
+import type { AccountMail } from '../../lib/index.js'
+import { redisSessions } from '../../lib/sessions/index.js'
+import { accountsApp, accountsTable, answerOf, newPassword, password } from '../helpers/accounts.js'
+import { bearer } from '../helpers/app.js'
+import { send, type AnyResponse } from '../helpers/flows.js'
+import { until } from '../helpers/load.js'
+import { postgresServer } from '../helpers/postgres-server.js'
+import { unlessFound } from '../helpers/programs.js'
+import { nodeArguments, programOf } from '../helpers/project.js'
+import { redisServer } from '../helpers/redis-server.js'
+import { pairOf } from '../helpers/sessions.js'
+
+t.setTimeout(120_000)
+
+const dora = 'dora@example.com'
+const invalid = '400 ERR_AUTH_LINK_INVALID'
+const tooMany = '429 ERR_AUTH_TOO_MANY_MAILS'
+const rejected = new Set([invalid, '429 ERR_AUTH_TOO_MANY_ATTEMPTS'])
+const withRedis = unlessFound('Redis')
+const withAll = withRedis || unlessFound('PostgreSQL')
+
+interface Shop {
+  post(path: string, body: object): Promise<AnyResponse>
+  ask(path: string, body: object): Promise<string>
+  get(path: string, headers?: Record<string, string>): Promise<AnyResponse>
+  /** The tokens of the e-mails that it has sent. */
+  tokens(): Promise<string[]>
+}
+
+/** An app in a process of its own. */
+async function startShop(t: Test, redis: number, database: string): Promise<Shop> {
+  const child = fork(programOf('test/helpers/accounts-process.ts'), {
+    execArgv: [...nodeArguments],
+    env: { ...process.env, TEST_REDIS_PORT: String(redis), TEST_DATABASE: database },
+  })
+  t.teardown(() => void child.kill('SIGKILL'))
+  const port = await new Promise<number>((resolve, reject) => {
+    child.once('message', (message) => resolve(message as number))
+    child.once('exit', (code) => reject(new Error(`ended with ${code}`)))
+  })
+  const headers = { 'content-type': 'application/json' }
+  const shop: Shop = {
+    post: (path, body) => send(port, { method: 'POST', path, headers, body: JSON.stringify(body) }),
+    ask: async (path, body) => answerOf(await shop.post(path, body)),
+    get: (path, headers = {}) => send(port, { path, headers }),
+    async tokens() {
+      const mails = JSON.parse((await shop.get('/mails')).body) as AccountMail[]
+      return mails.flatMap(({ token }) => token ?? [])
+    },
+  }
+  return shop
+}
+
+t.test('two processes share accounts, sessions and limits', { skip: withAll }, async (t) => {
+  const [redis, postgres] = await Promise.all([redisServer(t), postgresServer(t)])
+  await postgres.pool().query(accountsTable)
+  const shops = await Promise.all([
+    startShop(t, redis.port, postgres.url),
+    startShop(t, redis.port, postgres.url),
+  ])
+  const [one, other] = shops
+  t.equal(await one.ask('/sign-up', { email: dora }), '202 {}')
+  const [signUp = ''] = await one.tokens()
+  const each = Array.from({ length: 20 }, (_, index) => `${newPassword} ${index}`)
+  const twenty = (path: string, token: (index: number) => string): Promise<string[]> =>
+    Promise.all(
+      each.map((password, index) =>
+        (shops[index % 2] as Shop).ask(path, { token: token(index), password }),
+      ),
+    )
+  const signUps = await twenty('/sign-up/finish', () => signUp)
+  t.equal(signUps.filter((answer) => answer === '200 tokens').length, 1, 'one account')
+  t.equal(signUps.filter((answer) => rejected.has(answer)).length, 19)
+  const { rows } = await postgres.pool().query('select email from users')
+  t.strictSame(rows, [{ email: dora }])
+
+  t.equal(await other.ask('/password/forgot', { email: dora }), '202 {}')
+  t.equal(await one.ask('/password/forgot', { email: dora }), '202 {}')
+  const resets = [(await one.tokens()).at(-1), (await other.tokens()).at(-1)].map(String)
+  const before = each[signUps.indexOf('200 tokens')]
+  const { token } = pairOf(await one.post('/login', { email: dora, password: before }))
+  const me = async (): Promise<number[]> =>
+    Promise.all(shops.map(async (shop) => (await shop.get('/me', bearer(token))).statusCode))
+  await until(async () => (await me()).join() === '200,200', 'both know the session')
+  const answers = await twenty('/password/reset', (index) => String(resets[index % 2]))
+  const won = each.filter((_, index) => answers[index] === '204')
+  t.equal(won.length, 1, 'one password')
+  t.equal(answers.filter((answer) => rejected.has(answer)).length, 19)
+  await until(async () => (await me()).join() === '401,401', 'the session is revoked in both')
+  for (const [index, shop] of shops.entries()) {
+    const password = index === 0 ? won[0] : before
+    t.equal((await shop.post('/login', { email: dora, password })).statusCode, 200 + index * 201)
+  }
+
+  for (const shop of shops) t.equal(await shop.ask('/sign-up', { email: dora }), tooMany)
+  await redis.kill()
+  for (const shop of shops)
+    await until(async () => (await shop.get('/redis')).body !== 'ready', 'Redis is gone')
+  const email = 'erin@example.com'
+  for (const shop of shops) {
+    for (let count = 0; count < 3; count += 1)
+      t.equal(await shop.ask('/sign-up', { email }), '202 {}', 'each counts alone')
+    t.equal(await shop.ask('/sign-up', { email }), tooMany)
+  }
+})
+
+t.test('a Redis that stops in the middle of a reset', { skip: withRedis }, async (t) => {
+  const server = await redisServer(t, { persistent: true })
+  const redis = new Redis(server.port, '127.0.0.1', { retryStrategy: () => 50 })
+  redis.on('error', () => undefined)
+  t.teardown(() => redis.disconnect())
+  const store = redisSessions(redis, { prefix: 'shop' })
+  let act: (() => unknown) | null = null
+  const setting = await accountsApp(
+    t,
+    {
+      async update(user, after, before) {
+        const row = setting.stored(user.id)
+        if (row?.password !== before.passwordHash) return false
+        row.password = after.passwordHash
+        await act?.()
+        return true
+      },
+    },
+    { sessions: { store } },
+  )
+  const { send, tokenOf, logIn, me, enter, table } = setting
+  const alice = 'alice@example.com'
+  const headers = await logIn()
+  const payload = {
+    token: await tokenOf('/password/forgot', { email: alice }),
+    password: newPassword,
+  }
+  const before = JSON.stringify(table)
+  for (const [title, stop, start] of [
+    ['killed', server.kill, server.start],
+    ['hung', server.pause, server.resume],
+  ] as const) {
+    act = stop
+    t.equal(await send('/password/reset', payload), '503 ERR_AUTH_STORE_UNAVAILABLE', title)
+    t.equal(JSON.stringify(table), before, 'the old password is back')
+    act = null
+    await start()
+    await until(async () => (await enter(alice, password)) === 200, 'the store is back')
+  }
+  t.equal(await send('/password/reset', payload), '204', 'the link still works')
+  t.equal(await me(headers), 401)
+  t.strictSame([await enter(alice, password), await enter(alice, newPassword)], [401, 200])
+})
+
+t.test('limits are those of all processes while Redis is there', { skip: withRedis }, async (t) => {
+  const server = await redisServer(t)
+  const connect = (): Redis => {
+    const redis = new Redis(server.port, '127.0.0.1', { retryStrategy: () => 50 })
+    redis.on('error', () => undefined)
+    t.teardown(() => redis.disconnect())
+    return redis
+  }
+  const limits = { perRecipient: 2, perAddress: 5, window: 60 }
+  const redis = connect()
+  const apps = await Promise.all(
+    [redis, connect()].map((redis) =>
+      accountsApp(t, { limits }, { throttle: { redis, keyPrefix: 'shop' } }),
+    ),
+  )
+  const answers: string[] = []
+  for (const email of ['a', 'a', 'a', 'b', 'c', 'd', 'e'].map((name) => `${name}@example.com`)) {
+    const app = apps[answers.length % 2]
+    answers.push(String(await app?.send('/sign-up', { email })))
+  }
+  const ok = '202 {}'
+  t.strictSame(answers, [ok, ok, tooMany, ok, ok, ok, tooMany])
+  const keys = await redis.keys('*')
+  t.notMatch(keys.join(), /example/, 'Redis learns no address')
+  const ages = await Promise.all(keys.map((key) => redis.ttl(key)))
+  t.ok(ages.length > 0 && ages.every((seconds) => seconds > 0 && seconds <= 60))
+  server.pause()
+  const hung = await apps[0]?.post('/sign-up', { email: 'f@example.com' })
+  t.ok(hung && [ok, tooMany].includes(answerOf(hung)), 'a hung Redis is no 5xx')
+  server.resume()
+})

@@ -1,0 +1,255 @@
+// Forgotten passwords: who opens the link in the mailbox chooses another one, and all sessions end.
+import t, { type Test } from 'tap'
+import type { AccountsOptions } from '../../lib/index.js'
+import {
+  accountsApp,
+  answerOf,
+  newPassword,
+  password,
+  type AccountUser,
+} from '../helpers/accounts.js'
+import { cookiesOf } from '../helpers/cookies.js'
+import { deferred } from '../helpers/flows.js'
+import { until } from '../helpers/load.js'
+import { breakable, eventsOf, heldStore } from '../helpers/sessions.js'
+
+const alice = 'alice@example.com'
+const invalid = '400 ERR_AUTH_LINK_INVALID'
+type Update = AccountsOptions<AccountUser>['update']
+
+/** An app whose session store can be taken away, and whose `update` can be changed. */
+async function setting(t: Test, options: object = {}) {
+  const store = breakable(heldStore().factory)
+  const hooks: { update: ((update: () => unknown) => unknown) | null } = { update: null }
+  const updates: unknown[][] = []
+  const functions: { update?: Update } = {}
+  const made = await accountsApp(
+    t,
+    {
+      update(user, after, before) {
+        updates.push([after, before])
+        const stored = (): unknown => functions.update?.(user, after, before)
+        return hooks.update === null ? stored() : hooks.update(stored)
+      },
+    },
+    { sessions: { store: store.factory }, ...options },
+  )
+  functions.update = accountsOverTable(made.table)
+  return { ...made, store, hooks, updates }
+}
+
+const accountsOverTable =
+  (table: AccountUser[]): Update =>
+  (user, after, before) => {
+    const row = table.find(({ id }) => id === user.id)
+    const isSame = row?.email === before.email && row.password === before.passwordHash
+    return isSame && Object.assign(row, { email: after.email, password: after.passwordHash })
+  }
+
+t.test('a reset stores the password, ends all sessions and logs nobody in', async (t) => {
+  const { post, send, tokenOf, mails, me, enter, logIn, app, updates, stored } = await setting(t, {
+    cookies: true,
+  })
+  const events = [eventsOf(t, 'account'), eventsOf(t, 'login')] as const
+  const sessions = [await logIn(), await logIn(), await logIn(2)]
+  events[1].length = 0
+  const before = stored(1)?.password
+  const token = await tokenOf('/password/forgot', { email: alice })
+  const response = await post('/password/reset', { token, password: newPassword }, sessions[1])
+  t.match(
+    [response.statusCode, response.body, cookiesOf(response), response.headers],
+    [204, '', [], { 'cache-control': 'no-store' }],
+  )
+  t.strictSame(await Promise.all(sessions.map(me)), [401, 401, 200])
+  t.strictSame(await app.authn.sessions.list(1), [])
+  t.match(await mails(), [
+    { kind: 'password-changed', to: alice, link: undefined, token: undefined, user: { id: 1 } },
+  ])
+  t.match(events, [[{ action: 'password-reset', sub: '1', request: { method: 'POST' } }], []])
+  t.equal(events[1].length, 0)
+  const passwordHash = stored(1)?.password
+  t.strictSame(updates, [
+    [
+      { email: alice, passwordHash },
+      { email: alice, passwordHash: before },
+    ],
+  ])
+  t.equal(await send('/password/reset', { token, password: newPassword }), invalid)
+  t.strictSame([await enter(alice, password), await enter(alice, newPassword)], [401, 200])
+})
+
+t.test('a reset ends the wait of who has guessed the password too often', async (t) => {
+  const { send, tokenOf, enter } = await accountsApp(t, {}, { throttle: {} })
+  for (let attempt = 0; attempt < 10; attempt += 1) await enter(alice, 'wrong')
+  t.equal(await enter(alice, password), 429)
+  const token = await tokenOf('/password/forgot', { email: alice })
+  t.equal(await send('/password/reset', { token, password: newPassword }), '204')
+  t.equal(await enter(alice, newPassword), 200)
+})
+
+t.test('twenty resets at once store one password', async (t) => {
+  const { send, tokenOf, enter, mails, table } = await setting(t, {
+    hashing: { cost: 4, maxQueue: 100 },
+  })
+  const tokens = [
+    await tokenOf('/password/forgot', { email: alice }),
+    await tokenOf('/sign-up', { email: alice }),
+  ]
+  const passwords = Array.from({ length: 20 }, (_, each) => `${newPassword} ${each}`)
+  const all = passwords.map((password, each) =>
+    send('/password/reset', { token: tokens[each % 2], password }),
+  )
+  const answers = await Promise.all(all)
+  const won = passwords.filter((_, each) => answers[each] === '204')
+  t.equal(won.length, 1)
+  const rejected = new Set([invalid, '429 ERR_AUTH_TOO_MANY_ATTEMPTS'])
+  t.equal(answers.filter((answer) => rejected.has(answer)).length, 19)
+  t.equal(await enter(alice, String(won[0])), 200)
+  t.equal((await mails()).length, 1)
+  t.equal(table.length, 3)
+})
+
+t.test('a login with the old password ends with a reset, whenever it was', async (t) => {
+  const { post, hooks, tokenOf, me, send } = await setting(t)
+  const token = await tokenOf('/password/forgot', { email: alice })
+  let headers = {}
+  hooks.update = async (update) => {
+    const response = await post('/login', { email: alice, password })
+    headers = { authorization: `Bearer ${(JSON.parse(response.body) as { token: string }).token}` }
+    t.equal(await me(headers), 200)
+    return update()
+  }
+  t.equal(await send('/password/reset', { token, password: newPassword }), '204')
+  t.equal(await me(headers), 401, 'one that has ended before the update')
+
+  const late = await setting(t)
+  const { promise, resolve } = deferred()
+  late.hooks.update = async (update) => {
+    await promise
+    return update()
+  }
+  const again = await late.tokenOf('/password/forgot', { email: alice })
+  const before = late.store.calls.length
+  const reset = late.send('/password/reset', { token: again, password: newPassword })
+  await until(() => late.updates.length > 0, 'it is updated')
+  t.strictSame(late.store.calls.slice(before), ['revoke'])
+  const create = late.store.calls.length
+  const login = late.post('/login', { email: alice, password })
+  await until(() => late.store.calls.length > create, 'its session is stored')
+  resolve()
+  t.equal(await reset, '204')
+  const { body, statusCode } = await login
+  const { token: own = '' } = JSON.parse(body) as { token?: string }
+  t.ok(statusCode === 401 || (await late.me({ authorization: `Bearer ${own}` })) === 401)
+  t.strictSame(await late.app.authn.sessions.list(1), [])
+})
+
+t.test('a reset without a store is a 503 that changes nothing, and its link works', async (t) => {
+  const { store, send, tokenOf, logIn, me, updates, table } = await setting(t)
+  const token = await tokenOf('/password/forgot', { email: alice })
+  const headers = await logIn()
+  const before = JSON.stringify(table)
+  store.failure = new Error('away')
+  const payload = { token, password: newPassword }
+  t.equal(await send('/password/reset', payload), '503 ERR_AUTH_STORE_UNAVAILABLE')
+  t.strictSame([updates, JSON.stringify(table)], [[], before])
+  store.failure = null
+  t.equal(await send('/password/reset', payload), '204')
+  t.equal(await me(headers), 401)
+})
+
+t.test('where the store goes away after the update, the old password is back', async (t) => {
+  const { store, hooks, post, tokenOf, updates, table, enter, send, mails } = await setting(t)
+  const events = eventsOf(t, 'account')
+  const token = await tokenOf('/password/forgot', { email: alice })
+  const before = JSON.stringify(table)
+  hooks.update = async (update) => {
+    store.failure = new Error('away')
+    return update()
+  }
+  const payload = { token, password: newPassword }
+  const response = await post('/password/reset', payload)
+  t.equal(answerOf(response), '503 ERR_AUTH_STORE_UNAVAILABLE')
+  t.match(response.headers, { 'retry-after': /^\d+$/ })
+  t.equal(JSON.stringify(table), before)
+  t.equal(updates.length, 2)
+  t.strictSame([await mails(), events], [[], []], 'nobody is told')
+  Object.assign(store, { failure: null })
+  hooks.update = null
+  t.equal(await enter(alice, password), 200)
+  t.equal(await send('/password/reset', payload), '204')
+})
+
+t.test('an update that stores nothing, or throws, is no reset', async (t) => {
+  const conflict = Object.assign(new Error('for the client'), { statusCode: 409, code: 'LOCKED' })
+  const rows: [title: string, update: () => unknown, answer: string][] = [
+    ...[undefined, null, false, 0, ''].map((value): [string, () => unknown, string] => [
+      JSON.stringify(value) ?? 'undefined',
+      () => value,
+      invalid,
+    ]),
+    ['throws', () => Promise.reject(new Error('a secret')), '500 ERR_AUTH_ACCOUNTS'],
+    ['throws a 409', () => Promise.reject(conflict), '409 LOCKED'],
+  ]
+  const { hooks, send, tokenOf, mails } = await setting(t)
+  const events = eventsOf(t, 'account')
+  const token = await tokenOf('/password/forgot', { email: alice })
+  const payload = { token, password: newPassword }
+  for (const [title, update, answer] of rows) {
+    hooks.update = update
+    t.equal(await send('/password/reset', payload), answer, title)
+    t.strictSame([await mails(), events], [[], []], title)
+  }
+  hooks.update = null
+  t.equal(await send('/password/reset', payload), '204', 'its link still works')
+})
+
+t.test('a user without a password has no reset, even by a link from before', async (t) => {
+  const { stored, send, tokenOf } = await setting(t)
+  const token = await tokenOf('/password/forgot', { email: alice })
+  Object.assign(stored(1) as AccountUser, { password: null })
+  t.equal(await send('/password/reset', { token, password: newPassword }), invalid)
+})
+
+t.test('a login.claims with another sub is a 500, and changes nothing', async (t) => {
+  const login = {
+    usernameField: 'email',
+    subject: (user: object) => (user as AccountUser).id,
+    claims: () => ({ sub: sub.current }),
+  }
+  const sub: { current?: string | number } = {}
+  const { table, send, tokenOf, logIn, lines, mails } = await setting(t, { login })
+  const token = await tokenOf('/password/forgot', { email: alice })
+  const headers = await logIn()
+  sub.current = 'other'
+  const before = JSON.stringify(table)
+  t.equal(await send('/password/reset', { token, password: newPassword }), '500 ERR_AUTH_ACCOUNTS')
+  const change = { currentPassword: password, password: newPassword, email: 'a@b.example' }
+  for (const url of ['/password/change', '/email/change', '/account/delete'])
+    t.equal(await send(url, change, headers), '500 ERR_AUTH_ACCOUNTS', url)
+  t.equal(JSON.stringify(table), before)
+  lines.length = 0
+  t.equal(await send('/password/forgot', { email: alice }), '202 {}')
+  t.strictSame(await mails(), [])
+  t.match(lines.join(), /login\.subject.*ERR_AUTH_ACCOUNTS/)
+})
+
+t.test('a subject that fails, and a user without an address, are a 500', async (t) => {
+  const failing = {
+    usernameField: 'email',
+    subject: () => Promise.reject(new Error('a secret')),
+  }
+  const { app, table, lines, mails, send } = await accountsApp(t, {}, { login: failing })
+  t.equal(await send('/password/forgot', { email: alice }), '202 {}')
+  t.strictSame(await mails(), [])
+  t.match(lines.join(), /ERR_AUTH_ACCOUNTS/)
+  t.equal(table.length, 3)
+  t.match(app.authn.stats().accounts, { mails: 0, mailsFailed: 0 })
+  const other = await accountsApp(t, { emailField: 'mail' })
+  for (const url of ['/sign-up', '/password/forgot'])
+    t.equal(await other.send(url, { email: alice }), '202 {}')
+  t.strictSame(await other.mails(), [])
+  t.match(other.lines.join(), /accounts\.emailField/)
+  const own = { currentPassword: password, password: newPassword }
+  t.equal(await other.send('/password/change', own, await other.logIn()), '500 ERR_AUTH_ACCOUNTS')
+})

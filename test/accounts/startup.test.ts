@@ -1,0 +1,211 @@
+// Startup with the option `accounts`, and what API documents say of its routes.
+import swagger from '@fastify/swagger'
+import Fastify from 'fastify'
+import t, { type Test } from 'tap'
+import { authn, type AuthnOptions } from '../../lib/index.js'
+import { accountsApp, accountsOver, pages, type AccountUser } from '../helpers/accounts.js'
+import { cost, secret, standardOptions } from '../helpers/app.js'
+import { validated } from '../helpers/documents.js'
+import { thrownBy } from '../helpers/errors.js'
+import { startupError } from '../helpers/flows.js'
+
+const { findByUsername, ...functions } = accountsOver([])
+const good = { url: pages, ...functions, sendMail: () => undefined }
+const base = {
+  userService: { findByUsername },
+  jwt: { secret },
+  hashing: { cost },
+  login: { subject: (user: object) => (user as AccountUser).id },
+  sessions: true,
+}
+
+function errorOf(t: Test, accounts: unknown, more: object = {}, before?: string) {
+  return startupError(async () => {
+    const app = Fastify()
+    t.teardown(() => app.close())
+    if (before !== undefined) app.post(before, () => 'of the app')
+    await app.register(authn, { ...base, accounts, ...more } as AuthnOptions)
+    await app.ready()
+  })
+}
+
+const bad: Record<string, unknown[]> = {
+  url: [
+    undefined,
+    null,
+    7,
+    '',
+    '/account',
+    'shop.example/account',
+    'http://shop.example/account',
+    'http://127.0.0.1.example/',
+    'ftp://shop.example',
+    'javascript:alert(1)',
+    `${pages}?tenant=1`,
+    `${pages}?`,
+    `${pages}#page`,
+    'https://user:password@shop.example/account',
+    ` ${pages}`,
+  ],
+  create: [undefined, null, true, {}],
+  update: [undefined, null, 'update'],
+  sendMail: [undefined, null, {}],
+  remove: [null, true, {}],
+  acceptPassword: [null, true],
+  signUp: [null, 'no', 0],
+  minPasswordLength: [7, 65, 15.5, '15', null, Number.NaN],
+  emailField: [null, '', 7],
+  linkExpiry: [299, 86_401, 300.5, '3600', null, Number.NaN],
+  limits: [null, 3, [], { perUser: 3 }],
+  'limits.perRecipient': [0, -1, 1.5, '3', null, Infinity],
+  'limits.perAddress': [0, -1, 1.5, '3', null],
+  'limits.window': [0, -1, 1.5, '3', null, 31_536_001],
+  routeOptions: [null, true, 'hooks'],
+}
+
+t.test('startup fails for a wrong option of accounts, and the error names it', async (t) => {
+  for (const [option, values] of Object.entries(bad)) {
+    for (const value of values) {
+      const [member, inner] = option.split('.') as [string, string?]
+      const given = { ...good, [member]: inner === undefined ? value : { [inner]: value } }
+      const error = await errorOf(t, given)
+      const title = `${option}: ${JSON.stringify(value)}`
+      t.equal(error?.code, 'ERR_AUTH_OPTION', title)
+      t.ok(error?.message.includes(`accounts.${option}`), `${title}: ${error?.message}`)
+      t.notMatch(error?.message, /password@/, title)
+    }
+  }
+  for (const accounts of [null, true, 'on', [], () => good, { ...good, sendmail: good.sendMail }])
+    t.match(await errorOf(t, accounts), { code: 'ERR_AUTH_OPTION', message: /accounts/ })
+})
+
+t.test('startup succeeds at the limits of the options', async (t) => {
+  const rows: object[] = [
+    ...['http://127.0.0.1:3000', 'http://[::1]/a', 'http://localhost', `${pages}//`].map((url) => ({
+      url,
+    })),
+    ...[8, 64].map((minPasswordLength) => ({ minPasswordLength })),
+    ...[300, 86_400].map((linkExpiry) => ({ linkExpiry })),
+    { limits: { perRecipient: 1, perAddress: 1_000_000, window: 1 } },
+    { limits: {}, routeOptions: {}, remove: undefined, acceptPassword: undefined },
+  ]
+  for (const row of rows)
+    t.equal(await errorOf(t, { ...good, ...row }), undefined, JSON.stringify(row))
+  t.equal(await errorOf(t, undefined), undefined)
+})
+
+t.test('startup fails without sessions, users, a login, its subject or a key', async (t) => {
+  const rows: [more: Partial<AuthnOptions>, named: RegExp][] = [
+    [{ sessions: undefined }, /"accounts".*sessions/],
+    [{ sessions: false }, /"accounts".*sessions/],
+    [{ userService: undefined }, /userService/],
+    [{ login: false }, /"accounts".*login/],
+    [{ login: undefined }, /"accounts".*login\.subject/],
+    [{ login: {} }, /"accounts".*login\.subject/],
+    [{ jwt: undefined }, /jwt/],
+  ]
+  for (const [more, named] of rows) {
+    const error = await errorOf(t, good, more)
+    t.match(error?.message, named, Object.keys(more).join())
+    t.match(error?.code, /^ERR_AUTH_(OPTION|KEY)$/)
+  }
+})
+
+t.test('startup fails where a path is taken', async (t) => {
+  for (const path of ['/sign-up', '/password/reset', '/account/delete']) {
+    const error = await errorOf(t, good, {}, path)
+    t.match(error, { code: 'ERR_AUTH_OPTION', message: path })
+    t.match(error?.message, /"accounts".*login/)
+  }
+  t.equal(await errorOf(t, { ...good, signUp: false }, {}, '/sign-up'), undefined)
+  t.equal(await errorOf(t, { ...good, remove: undefined }, {}, '/account/delete'), undefined)
+})
+
+t.test('the functions of the option are called on its object', async (t) => {
+  const rows: AccountUser[] = []
+  const sent: { token?: string }[] = []
+  class Table {
+    url = pages
+    readonly #rows = rows
+    readonly #sent = sent
+    create(account: { email: string; passwordHash: string }): number {
+      return this.#rows.push({ id: 1, email: account.email, password: account.passwordHash })
+    }
+    update(): boolean {
+      return this.#rows.length > 0
+    }
+    sendMail(mail: object): void {
+      this.#sent.push(mail)
+    }
+    acceptPassword(): boolean {
+      return this.#rows.length < 9
+    }
+    remove(): void {
+      this.#rows.pop()
+    }
+  }
+  const service = {
+    findByUsername: (name: string | number) =>
+      rows.find(({ id, email }) => id === name || email === name),
+  }
+  const options = { userService: service, accounts: new Table() } as object
+  const { app, send, logIn } = await accountsApp(t, {}, options)
+  await send('/sign-up', { email: 'dora@example.com' })
+  await app.authn.accounts.settled()
+  const [mail] = sent
+  const password = 'correct horse battery'
+  t.equal(await send('/sign-up/finish', { token: mail?.token, password }), '200 tokens')
+  const own = { currentPassword: password, password }
+  t.equal(await send('/password/change', own, await logIn()), '200 tokens')
+  t.equal(await send('/account/delete', own, await logIn()), '204')
+  t.strictSame(rows, [])
+})
+
+t.test('app.authn.accounts throws without the option, and the stats have none', async (t) => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(authn, standardOptions())
+  t.match(
+    thrownBy(() => app.authn.accounts),
+    { code: 'ERR_AUTH_OPTION', message: /accounts/ },
+  )
+  t.equal(app.authn.stats().accounts, undefined)
+  t.notOk(app.authn.features.includes('accounts'))
+})
+
+t.test('an API document has the eight operations, with what they need and answer', async (t) => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(swagger, {
+    openapi: { openapi: '3.1.0', info: { title: 'Test', version: '1.0.0' } },
+  })
+  await app.register(authn, { ...base, accounts: good } as AuthnOptions)
+  await app.ready()
+  const document = app.swagger()
+  t.match(await validated(document), { result: { valid: true } })
+  type Operation = {
+    responses: object
+    security?: unknown
+    tags: unknown
+    summary: unknown
+    requestBody: { content: Record<string, { schema: { required?: string[] } }> }
+  }
+  const found = Object.entries(document.paths ?? {}).map(([path, item]) => {
+    const { responses, security, tags, summary, requestBody } = (item as { post: unknown })
+      .post as Operation
+    const { required } = requestBody.content['application/json']?.schema ?? {}
+    t.match({ tags, summary }, { tags: ['authentication'], summary: String }, path)
+    return [path, [Object.keys(responses), security !== undefined, required]] as const
+  })
+  const own = Object.fromEntries(found.filter(([path]) => !/^\/(login|logout)/.test(path)))
+  t.strictSame(own, {
+    '/sign-up': [['202', '400', '429', '503'], false, ['email']],
+    '/sign-up/finish': [['200', '400', '429', '503'], false, ['token', 'password']],
+    '/password/forgot': [['202', '400', '429', '503'], false, ['email']],
+    '/password/reset': [['204', '400', '429', '503'], false, ['token', 'password']],
+    '/password/change': [['200', '400', '401', '403', '429', '503'], true, ['password']],
+    '/email/change': [['202', '400', '401', '403', '429', '503'], true, ['email']],
+    '/email/confirm': [['204', '400', '401', '403', '429', '503'], true, ['token']],
+    '/account/delete': [['204', '400', '401', '403', '429', '503'], true, undefined],
+  })
+})

@@ -1,0 +1,47 @@
+import type { AddressInfo } from 'node:net'
+import Fastify from 'fastify'
+import { Redis } from 'ioredis'
+import { Pool } from 'pg'
+import { authn, type AccountMail, type AuthnOptions } from '../../lib/index.js'
+import { redisSessions } from '../../lib/sessions/index.js'
+import { sqlAccounts } from './accounts.js'
+import { cost, secret } from './app.js'
+
+/**
+ * A process of a shop whose users are in PostgreSQL, and whose sessions and counters are in Redis: started by
+ * accounts/processes.test.ts, which it tells its port. It ends with its parent.
+ */
+async function main(): Promise<void> {
+  const { TEST_REDIS_PORT = '', TEST_DATABASE = '' } = process.env
+  const redis = new Redis(Number(TEST_REDIS_PORT), '127.0.0.1', { retryStrategy: () => 50 })
+  redis.on('error', () => undefined)
+  const pool = new Pool({ connectionString: TEST_DATABASE })
+  const { findByUsername, ...functions } = sqlAccounts((text, values) => pool.query(text, values))
+  const sent: AccountMail[] = []
+  const app = Fastify({ forceCloseConnections: true })
+  await app.register(authn, {
+    userService: { findByUsername },
+    jwt: { secret },
+    hashing: { cost, maxQueue: 100 },
+    login: { usernameField: 'email', subject: (user: object) => (user as { id: number }).id },
+    sessions: { store: redisSessions(redis, { prefix: 'shop' }) },
+    throttle: { redis, keyPrefix: 'shop' },
+    errorBody: ({ code }) => ({ code }),
+    accounts: {
+      url: 'https://shop.example/account',
+      ...functions,
+      sendMail: (mail) => void sent.push(mail),
+    },
+  } as AuthnOptions)
+  app.get('/me', { config: { auth: true } }, () => 'in')
+  app.get('/mails', async () => {
+    await app.authn.accounts.settled()
+    return sent
+  })
+  app.get('/redis', () => redis.status)
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  process.send?.((app.server.address() as AddressInfo).port)
+  process.once('disconnect', () => process.exit())
+}
+
+void main()

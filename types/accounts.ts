@@ -1,0 +1,232 @@
+import type { FastifyRequest, RouteShorthandOptions } from 'fastify'
+import type { AuthUser, StoredUser } from './user-service.js'
+
+/** Accounts over the table of the app: the option `accounts`. */
+export interface AccountsOptions<Stored extends object = StoredUser> {
+  /**
+   * Where the pages of the app are: https, or http to a loopback address, without query, fragment and credentials. Links in
+   * e-mails are `<url>/sign-up#<token>`, `<url>/reset#<token>` and `<url>/email#<token>`; browsers do not send what follows
+   * the `#`, so the token is in no log.
+   */
+  url: string
+  /**
+   * Stores a new account.
+   *
+   * @param request - the request of the sign-up; its body may have more members
+   * @returns something truthy; a falsy value if the address is taken (`on conflict do nothing`)
+   */
+  create(account: NewAccount, request: FastifyRequest): unknown
+  /**
+   * Stores `after` if `before` is still what is stored (compare-and-swap).
+   *
+   * @param user - as `findByUsername` has returned it
+   * @returns something truthy if it was stored, else a falsy value
+   */
+  update(user: Stored, after: AccountValues, before: AccountValues): unknown
+  /** Sends an e-mail. What it throws is logged, without addresses and tokens. */
+  sendMail(mail: AccountMail): unknown
+  /** Deletes an account. Without it there is no route that does. */
+  remove?(user: Stored, request: FastifyRequest): unknown
+  /**
+   * Whether a new password may be used, such as a look-up among leaked ones. Anything but `true` rejects it. It is asked
+   * after the rules of the plugin.
+   */
+  acceptPassword?(
+    password: string,
+    email: string,
+    request: FastifyRequest,
+  ): boolean | Promise<boolean>
+  /** `false`: new accounts need an invitation. Default `true`. */
+  signUp?: boolean | undefined
+  /** Code points that a new password needs, 8 to 64. Default 15 (NIST SP 800-63B-4 §3.1.1.2). */
+  minPasswordLength?: number | undefined
+  /** The field of the stored user with the address. Default `email`. */
+  emailField?: string | undefined
+  /** Seconds for which links work, 300 to 86,400. Default 3600. */
+  linkExpiry?: number | undefined
+  /** How many e-mails may be requested. */
+  limits?: AccountLimits | undefined
+  /** More options of the routes, such as hooks that check a CAPTCHA. */
+  routeOptions?: Omit<RouteShorthandOptions, 'validatorCompiler' | 'attachValidation'> | undefined
+}
+
+/** How many e-mails may be requested, in this process and, with `throttle.redis`, in all of them. */
+export interface AccountLimits {
+  /** To one address, from all clients together. Default 3. */
+  perRecipient?: number | undefined
+  /** By one client: one address, or the first 64 bits of an IPv6 address. Default 30. */
+  perAddress?: number | undefined
+  /** Seconds after the first one until the count is reset. Default 3600. */
+  window?: number | undefined
+}
+
+/** The values of an account that the plugin changes. */
+export interface AccountValues {
+  /** In lower case, and as browsers send it. */
+  readonly email: string
+  /** By {@link AuthnOptions.hashing}; null for a user who has no password. */
+  readonly passwordHash: string | null
+}
+
+/** A new account, whose address is verified. */
+export interface NewAccount extends AccountValues {
+  readonly passwordHash: string
+  /** The `data` of the invitation, for an account that has come by one. */
+  readonly invitation?: unknown
+}
+
+/**
+ * `sign-up`: link to finish a sign-up. `account-exists`: someone has signed up with the address of an account; link to
+ * reset the password. `no-password`: the account has no password; no link. `reset`: link to reset the password.
+ * `invitation`: link to finish a sign-up. `email-confirm`: to the new address; link to confirm it. `email-change`: to the
+ * old address at the same time; link to reset the password, which stops the change. `password-changed`, `email-changed` (to
+ * the old address), `account-deleted`: no link.
+ */
+export type AccountMailKind =
+  | 'sign-up'
+  | 'account-exists'
+  | 'no-password'
+  | 'reset'
+  | 'invitation'
+  | 'email-confirm'
+  | 'email-change'
+  | 'password-changed'
+  | 'email-changed'
+  | 'account-deleted'
+
+/** An e-mail that the app sends. */
+export interface AccountMail {
+  /** What it says. */
+  readonly kind: AccountMailKind
+  /** Its recipient: the stored address of an account. */
+  readonly to: string
+  /** The address of the button in it. */
+  readonly link?: string
+  /** The token in the link, for links of another form. It is a secret. */
+  readonly token?: string
+  /** Seconds for which the link works. */
+  readonly expiresIn?: number
+  /** The language of the request, a tag of BCP 47 such as `de`. */
+  readonly lang: string
+  /** The user as in `request.user`; null where there is no account. */
+  readonly user: AuthUser | null
+}
+
+/** `app.authn.accounts`. */
+export interface Accounts {
+  /**
+   * Invites someone: the e-mail `invitation` has a link by which they choose a password.
+   *
+   * @param request - of the user who invites; its language is that of the e-mail
+   * @param options - `data`: what `create` gets as `invitation`. The recipient can read it, and nobody can change it.
+   * `expiresIn`: seconds for which the link works, 60 to 2,592,000; default 604,800, which are 7 days
+   * @returns false for an address that has an account, to which nothing is sent
+   * @throws (rejects) what `sendMail` throws; ERR_AUTH_CLAIMS for what is no e-mail address, for `data` that cannot be
+   * written as JSON, and for another `expiresIn`; AuthenticationFault
+   */
+  invite(
+    email: string,
+    request: FastifyRequest,
+    options?: { data?: unknown; expiresIn?: number | undefined },
+  ): Promise<boolean>
+  /** Resolves when all e-mails that were begun are sent: for tests, and before a function on AWS Lambda freezes. */
+  settled(): Promise<void>
+}
+
+/** Counts of the accounts of a registration, since this process has started. */
+export interface AccountStats {
+  /** Accounts that were created. */
+  readonly created: number
+  /** E-mails that `sendMail` has sent. */
+  readonly mails: number
+  /** E-mails for which `sendMail` has failed. */
+  readonly mailsFailed: number
+}
+
+/** Published when an account was created, changed or deleted. */
+export interface AccountEvent {
+  /** What was done. */
+  readonly action: 'created' | 'password-reset' | 'password-changed' | 'email-changed' | 'deleted'
+  /** The claim `sub` of the tokens of the user. */
+  readonly sub: string
+  /** The request. It holds what the client sent, passwords and tokens included: never log it whole. */
+  readonly request: FastifyRequest
+}
+
+declare module './options.js' {
+  interface AuthnOptions<Stored extends object> {
+    /**
+     * Sign-up, forgotten passwords, and changes of password and address. The table is the app's; the plugin stores
+     * nothing. Needs `sessions`, `userService` and `login.subject`. Default: none.
+     */
+    accounts?: AccountsOptions<Stored> | undefined
+  }
+}
+
+declare module './authn.js' {
+  interface AuthnFeatures {
+    /** The option `accounts` is set. */
+    accounts: true
+  }
+  interface AuthnStats {
+    /** Only with the option `accounts`. */
+    readonly accounts?: AccountStats
+  }
+  interface Authn {
+    /**
+     * Invites users, and waits for e-mails.
+     *
+     * @throws ERR_AUTH_OPTION when it is read without the option `accounts`; {@link Authn.features} says whether it is set
+     */
+    readonly accounts: Accounts
+  }
+}
+
+declare module './errors.js' {
+  interface RefusalCodes {
+    /** The link was changed, has expired, was used, or is for something else; or its account has changed. */
+    ERR_AUTH_LINK_INVALID: 400
+    /** The new password is shorter than `accounts.minPasswordLength`. */
+    ERR_AUTH_PASSWORD_TOO_SHORT: 400
+    /** The new password has more bytes than are hashed. */
+    ERR_AUTH_PASSWORD_TOO_LONG: 400
+    /** The new password is easy to guess, or `acceptPassword` has rejected it. */
+    ERR_AUTH_PASSWORD_GUESSABLE: 400
+    /** The current password is missing or wrong. */
+    ERR_AUTH_CURRENT_PASSWORD: 403
+    /** A user without a password has to log in again first. */
+    ERR_AUTH_LOGIN_AGAIN: 403
+    /** Too many e-mails were requested. */
+    ERR_AUTH_TOO_MANY_MAILS: 429
+  }
+  interface FaultCodes {
+    /** A function of the option `accounts` has failed. */
+    ERR_AUTH_ACCOUNTS: 500
+  }
+}
+
+declare module './messages.js' {
+  interface Catalogue {
+    /** This link is not valid any more. Please ask for another one. */
+    readonly 'auth.link-invalid': string
+    /** This password is too short. */
+    readonly 'auth.password-too-short': string
+    /** This password is too long. */
+    readonly 'auth.password-too-long': string
+    /** This password is easy to guess. Please choose another one. */
+    readonly 'auth.password-guessable': string
+    /** The current password is wrong. */
+    readonly 'auth.current-password': string
+    /** Please log in again to do this. */
+    readonly 'auth.login-again': string
+    /** Too many e-mails were requested. Please try again later. */
+    readonly 'auth.too-many-mails': string
+  }
+}
+
+declare module './events.js' {
+  interface AuthnEvents {
+    /** An account was created, changed or deleted. */
+    readonly account: AccountEvent
+  }
+}

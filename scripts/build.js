@@ -1,7 +1,7 @@
 // Builds the package into dist/: few scripts, because loading many small files is most of what a plugin adds to the boot
 // of an app, and declarations file by file. All scripts are CommonJS, but for the command line. For `import` there are
 // modules that only export what they get from there: so an app has one copy of everything, and does not pay for the
-// loader of ESM, which takes twice as long.
+// loader of ESM, which takes twice as long. The client for browsers is one script of each kind, without imports.
 //
 //   node scripts/build.js               all of it
 //   node scripts/build.js --code-only   without declarations, which take nearly all of the time
@@ -22,6 +22,9 @@ const mayBeBuiltIn = new Set(['@sinclair/typebox', 'commander', 'write-file-atom
 const builtIn = new Set()
 const names = ['index', 'request/context', 'sessions/index', 'api-keys/index', 'testing/index']
 const entries = names.map((name) => `lib/${name}`)
+const client = 'lib/browser/index'
+const node = { platform: 'node', target: 'node20' }
+const browsers = { platform: 'browser', target: 'es2022' }
 
 rmSync(`${root}dist`, { recursive: true, force: true })
 const exported = await bundle(entries, {
@@ -51,6 +54,11 @@ const __filename = import.meta.url`,
   // The plugin, which \`doctor\` starts, is beside it.
   ['../index.js'],
 )
+
+for (const format of ['esm', 'cjs']) {
+  const single = { dir: `dist/${format}`, format, codeSplitting: false, exports: 'named' }
+  await bundle([client], { ...single, esModule: true }, [], browsers)
+}
 
 // As all Fastify plugins do it: `require` gives the plugin itself, with the other exports on it.
 write(
@@ -86,11 +94,11 @@ write('THIRD-PARTY-LICENSES.txt', [...builtIn].sort().map(licenseOf).join('\n\n'
 
 if (!process.argv.includes('--code-only')) {
   const { writeDeclarations } = await import('./declarations.js')
-  writeDeclarations(entries)
+  writeDeclarations([...entries, client])
 }
 
 /** Bundles modules of ours, with all that they import but the dependencies. @returns what each exports by name */
-async function bundle(names, output, external = []) {
+async function bundle(names, output, external = [], { platform, target } = node) {
   const exports = {}
   const notes = {
     name: 'notes',
@@ -106,9 +114,9 @@ async function bundle(names, output, external = []) {
   const build = await rolldown({
     cwd: root,
     input: Object.fromEntries(names.map((name) => [name, `${name}.ts`])),
-    platform: 'node',
+    platform,
     makeAbsoluteExternalsRelative: false,
-    transform: { target: 'node20' },
+    transform: { target },
     external: [...external, ...needed.map((name) => new RegExp(`^${name}(?:/|$)`))],
     // Paths stay within the project, also where its node_modules is a link.
     resolve: { symlinks: false },
@@ -127,7 +135,8 @@ async function bundle(names, output, external = []) {
     sourcemap: true,
     entryFileNames: '[name].js',
   })
-  for (const script of scripts) if (script.type === 'chunk') await writeScript(output.dir, script)
+  for (const script of scripts)
+    if (script.type === 'chunk') await writeScript(output.dir, script, target)
   return exports
 }
 
@@ -135,14 +144,14 @@ async function bundle(names, output, external = []) {
  * Writes a script and its source map. esbuild escapes all characters but ASCII: a script with others takes V8 twice the
  * memory, and longer to load.
  */
-async function writeScript(folder, { code, map, fileName }) {
+async function writeScript(folder, { code, map, fileName }, target) {
   const file = path.posix.join(path.posix.relative('dist', folder), fileName)
   const inline = Buffer.from(JSON.stringify(map)).toString('base64')
   const ascii = await transform(
     `${code}\n//# sourceMappingURL=data:application/json;base64,${inline}\n`,
     {
       charset: 'ascii',
-      target: 'node20',
+      target,
       legalComments: 'none',
       sourcemap: 'external',
       sourcesContent: false,

@@ -48,6 +48,16 @@ const programs = {
     only: [5.9, 6, 7],
   },
   'ESM, bundler': { ...esm, module: 'esnext', moduleResolution: 'bundler', files: app },
+  'a page with a bundler, the DOM alone, all declarations': {
+    type: 'module',
+    module: 'esnext',
+    moduleResolution: 'bundler',
+    lib: ['es2022', 'dom', 'dom.iterable'],
+    types: [],
+    skipLibCheck: false,
+    exactOptionalPropertyTypes: true,
+    files: ['browser.ts'],
+  },
   'CommonJS, NodeNext': { ...cjs, files: [...app, 'commonjs'], only: [5.9, 7] },
   'CommonJS, NodeNext, without typebox': { ...cjs, files: withoutTypebox, only: [5.4] },
   'CommonJS, node10': {

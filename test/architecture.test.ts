@@ -85,6 +85,19 @@ t.test(
   },
 )
 
+t.test('the browser client is apart, and the rest of lib/ sees no DOM', async (t) => {
+  const client = own.filter(({ from, to }) => [from, to].some((file) => /\bbrowser\b/.test(file)))
+  t.strictSame(new Set(client.map(({ to }) => to)), new Set(['types/browser.ts']))
+  t.strictSame(new Set(client.map(({ from }) => from)), new Set(['lib/browser/index.ts']))
+  t.strictSame(
+    all.filter(({ from }) => from === 'types/browser.ts'),
+    [],
+  )
+  const settings = readFileSync(path.join(root, 'tsconfig.json'), 'utf8')
+  const { lib } = (JSON.parse(settings) as { compilerOptions: { lib: string[] } }).compilerOptions
+  t.strictSame(lib, ['es2024'], 'so lib/browser/ declares what it uses')
+})
+
 t.test('no file imports itself by way of others', async (t) => {
   const next = new Map<string, string[]>()
   for (const { from, to } of own) next.set(from, [...(next.get(from) ?? []), to])

@@ -1,6 +1,6 @@
 import { button, element, find, replaceRows, wordsFor } from './elements.js'
+import { createSession } from './fastify-authn-browser.js'
 import { createKeysPanel } from './keys.js'
-import { AwayError, createSession } from './session.js'
 
 /**
  * @typedef {{ name: string, role: string | null }} User
@@ -47,7 +47,8 @@ let user = null
 let author = ''
 let requests = 0
 
-const session = createSession({ base: '/app', onEnd: revoked, onAnswer: record })
+watchRequests()
+const session = createSession({ login: '/app/login', onChange: changed })
 const keys = createKeysPanel(ask)
 
 /** @param {User | null} found who is logged in */
@@ -71,6 +72,26 @@ function show(found) {
   notes.replaceChildren()
   sessions.replaceChildren()
   keys.clear()
+}
+
+/**
+ * A user has logged in or out, here or in another tab.
+ *
+ * @param {{ loggedIn: boolean, reason: 'login' | 'logout' | 'expired' }} change
+ */
+async function changed({ loggedIn, reason }) {
+  if (loggedIn) {
+    await load()
+    find('#notes-title', HTMLElement).focus()
+  } else if (reason === 'expired') {
+    revoked()
+  } else {
+    writeForm.reset()
+    keys.reset()
+    show(null)
+    find('[name=username]', HTMLInputElement).focus()
+    await loadPublished()
+  }
 }
 
 /** The session was revoked elsewhere, or has expired, while the page was open. */
@@ -100,18 +121,36 @@ function record(method, path, code) {
   find('#count', HTMLSpanElement).textContent = String(requests)
 }
 
+/** Shows all requests, also those of the session. */
+function watchRequests() {
+  const send = globalThis.fetch
+  globalThis.fetch = async (input, init) => {
+    const { pathname } = new URL(input instanceof Request ? input.url : input)
+    const method = init?.method ?? 'GET'
+    try {
+      const response = await send(input, init)
+      record(method, pathname, response.status)
+      return response
+    } catch (error) {
+      record(method, pathname, null)
+      throw error
+    }
+  }
+}
+
 /**
+ * Sends a request as the user. It rejects when the server cannot be reached.
+ *
  * @param {string} path
  * @param {string} [method]
  * @param {object} [body]
- * @throws {AwayError}
  */
 function ask(path, method = 'GET', body) {
   const content = body && {
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(body),
   }
-  return session.request(`/app${path}`, { method, ...content })
+  return session.fetch(`/app${path}`, { method, ...content })
 }
 
 /**
@@ -123,10 +162,7 @@ function ask(path, method = 'GET', body) {
  */
 async function answerOf(box, asked) {
   box.textContent = ''
-  const response = await asked.catch((error) => {
-    if (error instanceof AwayError) return null
-    throw error
-  })
+  const response = await asked.catch(() => null)
   if (response?.ok) return response
   // It is said at the login.
   if (response?.status === 401 && user === null && box !== problem) return null
@@ -136,17 +172,14 @@ async function answerOf(box, asked) {
 
 /** Who is logged in, and what is theirs. */
 async function load() {
-  try {
-    const response = await ask('/me')
-    if (response.ok) show(await response.json())
-    else if (response.status >= 500) throw new AwayError()
-    status.textContent = ''
-  } catch (error) {
-    if (!(error instanceof AwayError)) throw error
+  const response = await ask('/me').catch(() => null)
+  if (response === null || response.status >= 500) {
     status.textContent = 'The server cannot be reached, or has failed. Trying again…'
     setTimeout(load, patience)
     return
   }
+  status.textContent = ''
+  if (response.ok) show(await response.json())
   if (user === null) return
   await Promise.all([loadNotes(), keys.load(), loadSessions(), loadPublished()])
 }
@@ -273,15 +306,11 @@ for (const { name, password, role } of people) {
 
 loginForm.addEventListener('submit', async (event) => {
   event.preventDefault()
-  const { username = '', password = '' } = valuesOf(loginForm)
-  const response = await answerOf(problem, session.logIn({ username, password }))
-  if (response === null) {
-    find('[name=password]', HTMLInputElement).select()
-    return
-  }
-  loginForm.reset()
-  await load()
-  find('#notes-title', HTMLElement).focus()
+  problem.textContent = ''
+  const { ok, error } = await session.logIn(valuesOf(loginForm))
+  problem.textContent = error
+  if (ok) loginForm.reset()
+  else find('[name=password]', HTMLInputElement).select()
 })
 
 writeForm.addEventListener('submit', async (event) => {
@@ -296,12 +325,9 @@ writeForm.addEventListener('submit', async (event) => {
 
 /** @param {boolean} everywhere */
 async function leave(everywhere) {
-  if ((await answerOf(sessionsProblem, session.logOut(everywhere))) === null) return
-  writeForm.reset()
-  keys.reset()
-  show(null)
-  find('[name=username]', HTMLInputElement).focus()
-  await loadPublished()
+  sessionsProblem.textContent = ''
+  const { error } = await session.logOut({ everywhere })
+  sessionsProblem.textContent = error
 }
 find('#leave', HTMLButtonElement).addEventListener('click', () => leave(false))
 find('#leave-all', HTMLButtonElement).addEventListener('click', () => leave(true))
@@ -312,19 +338,16 @@ addEventListener('offline', () => {
 addEventListener('online', () => {
   status.textContent = ''
 })
-// Timers stop while a computer sleeps: the session may have ended meanwhile.
-document.addEventListener('visibilitychange', () => {
-  if (!document.hidden && user !== null) ask('/me').catch(() => undefined)
-})
 
 // A login with a provider ends here, with `provider` in the address, and where it has failed with `error`.
 const ended = new URLSearchParams(location.search)
+const wasLoggedIn = session.loggedIn
 if (ended.has('provider')) {
   history.replaceState(null, '', location.pathname)
-  if (!ended.has('error')) await session.find()
+  if (!ended.has('error')) await session.refresh().catch(() => false)
 }
-if (session.mayExist()) await load()
-if (user === null) {
+if (wasLoggedIn) await load()
+if (user === null && (wasLoggedIn || !session.loggedIn)) {
   if (status.textContent === '' && problem.textContent === '') show(null)
   const failure = ended.get('error')
   if (failure !== null) {

@@ -104,10 +104,16 @@ async function files(app: FastifyInstance): Promise<void> {
     ['/page.js', 'page.js', 'text/javascript'],
     ['/keys.js', 'keys.js', 'text/javascript'],
     ['/elements.js', 'elements.js', 'text/javascript'],
-    ['/session.js', 'session.js', 'text/javascript'],
     ['/page.css', 'page.css', 'text/css'],
   ] as const) {
-    const content = await readFile(new URL(`../page/${file}`, import.meta.url))
+    await add(url, new URL(`../page/${file}`, import.meta.url), type)
+  }
+  // Without a bundler, the page imports the client from here.
+  const client = new URL(import.meta.resolve('fastify-authn/browser'))
+  await add('/fastify-authn-browser.js', client, 'text/javascript')
+
+  async function add(url: string, file: URL, type: string): Promise<void> {
+    const content = await readFile(file)
     app.get(url, (_request, reply) =>
       reply.headers(headers).type(`${type}; charset=utf-8`).send(content),
     )

@@ -1,0 +1,567 @@
+// An app that keeps its tokens itself, such as one on a phone.
+import { Readable } from 'node:stream'
+import t, { type Test } from 'tap'
+import { passwords } from '../helpers/app.js'
+import {
+  held,
+  lost,
+  offline,
+  setUp,
+  settle,
+  status,
+  unauthorized,
+  url,
+} from '../helpers/browser-session.js'
+import type { Session } from '../../lib/browser/index.js'
+
+const alice = { username: 'alice', password: passwords.alice }
+const bob = { username: 'bob', password: passwords.bob }
+const busy = status(503)
+const away = 'The server cannot be reached.'
+
+/** A client on which alice is logged in. */
+async function loggedIn(t: Test) {
+  const all = await setUp(t)
+  const session = all.open()
+  t.match(await session.logIn(alice), { ok: true, status: 200, error: null, retryAfter: null })
+  all.state.log.length = all.state.sent.length = all.state.changes.length = 0
+  return { ...all, session, me: meOf(session) }
+}
+const meOf = (session: Session) => async (): Promise<number> => (await session.fetch('/me')).status
+
+t.test('a client needs to know where its API is', async (t) => {
+  const { open } = await setUp(t)
+  t.throws(() => open({ url: undefined }), TypeError)
+  t.throws(() => open({ url: '/api' }), TypeError)
+})
+
+t.test('the refresh token is kept by the app, and the access token in memory', async (t) => {
+  const { state, session, open, log } = await loggedIn(t)
+  const first = String(state.kept)
+  t.ok(session.loggedIn)
+  t.equal(await meOf(session)(), 200)
+  const [{ init }] = state.sent as [(typeof state.sent)[0]]
+  t.match(init.headers.get('authorization'), /^Bearer ey/)
+  t.equal(init.credentials, 'omit')
+  t.strictSame(log(), ['/me 200'])
+
+  const again = open()
+  t.equal(again.loggedIn, false, 'not before ready')
+  const response = again.fetch('/me')
+  await again.ready
+  t.equal(again.loggedIn, true)
+  t.equal((await response).status, 200)
+  t.strictSame(log(), ['/login/refresh 200', '/me 200'], 'an unknown token is refreshed first')
+  t.not(state.kept, first)
+  t.strictSame(state.changes, [])
+
+  state.kept = null
+  const nobody = open()
+  await nobody.ready
+  t.equal(nobody.loggedIn, false)
+})
+
+t.test('what is asked before the client is ready waits for it', async (t) => {
+  const { state, open, log, tokens } = await loggedIn(t)
+  const slow = () => {
+    const { answer, release } = held(async () => new Response())
+    return { get: () => answer(async () => new Response()).then(tokens.get), release }
+  }
+  const [one, two] = [slow(), slow()]
+  const session = open({ tokens: { ...tokens, get: one.get } })
+  const refreshed = session.refresh()
+  await settle()
+  one.release()
+  t.equal(await refreshed, true)
+  t.equal(await meOf(session)(), 200)
+  t.strictSame(log(), ['/login/refresh 200', '/me 200'])
+
+  const other = open({ tokens: { ...tokens, get: two.get } })
+  const login = other.logIn(bob)
+  const sent = state.sent.length
+  await settle()
+  t.equal(state.sent.length, sent)
+  two.release()
+  t.match(await login, { ok: true })
+  await settle()
+  t.strictSame(log(), ['/login 200'])
+  t.equal(await meOf(other)(), 200)
+  t.strictSame(log(), ['/me 200'], 'it knows the new token')
+  t.strictSame(state.changes, ['login true'])
+})
+
+t.test('React Native has no AbortSignal.timeout', async (t) => {
+  const { open } = await setUp(t)
+  AbortSignal.timeout = undefined as never
+  const session = open()
+  t.match(await session.logIn(alice), { ok: true })
+  t.equal(await session.refresh(), true)
+})
+
+t.test('storage that fails logs no user in and is asked again', async (t) => {
+  const { state, open, log, tokens } = await setUp(t)
+  const failing = { get: true, set: 0 }
+  const session = open({
+    tokens: {
+      get: () => {
+        if (failing.get) throw new Error('the keychain is locked')
+        return tokens.get()
+      },
+      set: async (token) => {
+        failing.set -= 1
+        if (failing.set >= 0) throw new Error('the keychain is locked')
+        await tokens.set(token)
+      },
+    },
+  })
+  await session.ready
+  t.equal(session.loggedIn, false)
+  t.match(await session.logOut(), { ok: false, status: 0, error: away })
+  failing.set = 1
+  t.match(await session.logIn(alice), { ok: false, status: 0 })
+  t.equal(session.loggedIn, false)
+  failing.get = false
+  t.match(await session.logIn(alice), { ok: true })
+  const { kept } = state
+  log()
+
+  state.ahead = 295_000
+  failing.set = 1
+  t.equal(await meOf(session)(), 200)
+  t.strictSame(log(), ['/login/refresh 200', '/login/refresh 200', '/me 200'])
+  t.strictSame(state.waits, [1])
+  t.not(state.kept, kept)
+
+  await t.test('what is left after a logout is revoked anyway', async (t) => {
+    failing.set = 1
+    t.match(await session.logOut(), { ok: true, status: 204 })
+    t.strictSame([session.loggedIn, await meOf(session)()], [false, 401])
+  })
+})
+
+t.test('a response without tokens replaces none', async (t) => {
+  const { session, state, answer, me } = await loggedIn(t)
+  const { kept } = state
+  answer('/login', status(200, {}, '{"expiresIn":300}'))
+  t.match(await session.logIn(bob), {
+    ok: false,
+    status: 200,
+    error: 'The response has no tokens.',
+  })
+  t.strictSame([state.kept, await me()], [kept, 200])
+  answer('/login/refresh', status(200, {}, '{"expiresIn":300}'))
+  await t.rejects(session.refresh(), { message: 'The response has no tokens.', status: 200 })
+  t.strictSame([state.kept, await me()], [kept, 200])
+})
+
+t.test('a token that has less than 10 seconds left is refreshed before the request', async (t) => {
+  const { state, me, log, answer } = await loggedIn(t)
+  state.ahead = 289_000
+  t.strictSame([await me(), log()], [200, ['/me 200']])
+  state.ahead = 291_000
+  t.strictSame(await Promise.all([me(), me(), me()]), [200, 200, 200])
+  t.strictSame(log(), ['/login/refresh 200', '/me 200', '/me 200', '/me 200'])
+  t.strictSame([await me(), log()], [200, ['/me 200']])
+  t.ok(state.limits.includes(8000), 'within the grace')
+
+  answer('/login/refresh', async (reach) => {
+    const body = (await (await reach()).json()) as object
+    return Response.json({ ...body, expiresIn: null })
+  })
+  state.ahead += 291_000
+  await me()
+  state.ahead += 1_000_000
+  log()
+  await me()
+  t.match(log(), ['/me 401', '/login/refresh 200', '/me 200'], 'nobody knows when it expires')
+})
+
+t.test('a request that gets a 401 is repeated after one refresh, once', async (t) => {
+  const { me, answer, log } = await loggedIn(t)
+  const late = held(unauthorized)
+  answer('/me', late.answer, unauthorized, unauthorized)
+  const first = me()
+  t.strictSame(await Promise.all([me(), me()]), [200, 200])
+  late.release()
+  t.equal(await first, 200, 'sent before the refresh')
+  t.equal(log().filter((entry) => entry.startsWith('/login/refresh')).length, 1)
+  answer('/me', unauthorized, unauthorized)
+  t.strictSame([await me(), log()], [401, ['/me 401', '/login/refresh 200', '/me 401']])
+})
+
+t.test('a 401 causes no refresh when nobody is logged in', async (t) => {
+  const { open, log } = await setUp(t)
+  t.equal(await meOf(open())(), 401)
+  t.strictSame(log(), ['/me 401'])
+})
+
+t.test('a body that is a stream is sent once, any other one again', async (t) => {
+  const { session, answer, log } = await loggedIn(t)
+  const post = async (body: unknown, input: string | Request = '/notes'): Promise<number> => {
+    answer('/notes', unauthorized)
+    const headers = { 'content-type': 'application/json' }
+    const init = body === undefined ? {} : { method: 'POST', body: body as string, headers }
+    return (await session.fetch(input, init)).status
+  }
+  const again = ['/notes 401', '/login/refresh 200', '/notes 200']
+  t.strictSame([await post('{}'), log()], [200, again])
+  const once = ['/notes 401', '/login/refresh 200']
+  t.strictSame([await post(new Blob(['{}']).stream()), log()], [401, once], 'of the web')
+  t.strictSame([await post(Readable.from([Buffer.from('{}')])), log()], [401, once], 'of Node')
+  const request = new Request(`${url}/notes`, { method: 'POST', body: '{}' })
+  t.strictSame([await post(undefined, request), log()], [401, once], 'of a Request')
+
+  answer('/me', unauthorized)
+  const own = { headers: { 'x-own': 'yes' } }
+  const response = await session.fetch(new Request(`${url}/me`, own))
+  t.strictSame([response.status, log()], [200, ['/me 401', '/login/refresh 200', '/me 200']])
+})
+
+t.test('headers of a request are kept', async (t) => {
+  const { session, state } = await loggedIn(t)
+  await session.fetch(new Request(`${url}/me`, { headers: { 'x-own': 'yes' } }))
+  await session.fetch('/me', { headers: { 'x-own': 'yes' } })
+  t.strictSame(
+    state.sent.map(({ init }) => init.headers.get('x-own')),
+    ['yes', 'yes'],
+  )
+})
+
+t.test('a request is not sent again as another user', async (t) => {
+  const { session, me, answer, log } = await loggedIn(t)
+  const slow = held(unauthorized)
+  answer('/me', slow.answer)
+  const waiting = me()
+  await settle()
+  await session.logIn(bob)
+  slow.release()
+  t.equal(await waiting, 401, 'the 401 came after the login')
+
+  const slower = held()
+  answer('/me', unauthorized)
+  answer('/login/refresh', slower.answer)
+  const another = me()
+  await settle()
+  await session.logIn(alice)
+  slower.release()
+  t.equal(await another, 401, 'the refresh ended after the login')
+  t.equal(await me(), 200)
+  t.strictSame(
+    log().filter((entry) => entry.startsWith('/me')),
+    ['/me 401', '/me 401', '/me 200'],
+  )
+})
+
+t.test('a request that waits for a refresh is not sent as another user', async (t) => {
+  const { session, state, answer, log } = await loggedIn(t)
+  const slow = held()
+  answer('/login/refresh', slow.answer)
+  state.ahead = 295_000
+  const waiting = session.fetch('/notes', { method: 'POST', body: '{}' })
+  const rejected = t.rejects(waiting, { message: 'Another user has logged in.', status: 401 })
+  await settle()
+  await session.logIn(bob)
+  slow.release()
+  await rejected
+  t.notMatch(log().join(), '/notes')
+  t.equal(((await (await session.fetch('/me')).json()) as { name: string }).name, 'bob')
+})
+
+t.test('a refresh that fails is tried again, and logs no user out', async (t) => {
+  const { session, state, me, answer, refreshes } = await loggedIn(t)
+  const waits = (): number[] => state.waits.splice(0)
+  answer('/me', unauthorized)
+  answer('/login/refresh', status(503, { 'retry-after': '3' }), busy, status(502), busy)
+  await t.rejects(me(), { message: /./, status: 503, retryAfter: null })
+  t.strictSame([waits(), refreshes()], [[3, 1, 2], 4])
+
+  answer('/login/refresh', ...[1, 2, 3, 4].map(() => status(500, { 'retry-after': '60' })))
+  await t.rejects(session.refresh(), { message: /500/, status: 500, retryAfter: 60 })
+  t.strictSame(waits(), [10, 10, 10])
+
+  const portal = status(200, {}, '<p>Welcome to our hotel</p>')
+  for (const failing of [offline, portal]) {
+    answer('/login/refresh', failing, failing, failing, failing)
+    await t.rejects(session.refresh(), { message: away, status: 0, retryAfter: null })
+    t.strictSame(waits(), [1, 1, 2])
+  }
+  const before = refreshes()
+  for (const code of [404, 429]) {
+    answer('/login/refresh', status(code, { 'retry-after': '900' }))
+    await t.rejects(session.refresh(), { message: /./, status: code, retryAfter: 900 })
+  }
+  t.strictSame([waits(), refreshes() - before], [[], 2])
+
+  answer('/me', unauthorized)
+  answer('/login/refresh', busy)
+  t.equal(await me(), 200, 'the server is back')
+  answer('/me', offline)
+  await t.rejects(me(), TypeError)
+  t.strictSame([session.loggedIn, state.changes], [true, []])
+})
+
+t.test('a response that was lost costs no session', async (t) => {
+  const { app, session, state, answer } = await loggedIn(t)
+  const first = state.kept
+  answer('/login/refresh', lost)
+  t.equal(await session.refresh(), true)
+  t.strictSame([state.waits, state.changes], [[1], []])
+  t.not(state.kept, first)
+  t.equal((await app.authn.sessions.list('alice')).length, 1)
+  t.equal(await session.refresh(), true, 'with the successor')
+})
+
+t.test('only a 401 of the refresh, or a 400, ends the session', async (t) => {
+  const { app, me, state, session, log, answer } = await loggedIn(t)
+  answer('/me', status(403), status(500))
+  t.strictSame([await me(), await me(), session.loggedIn], [403, 500, true])
+  await app.authn.sessions.revoke({ sub: 'alice' })
+  t.strictSame(await Promise.all([me(), me()]), [401, 401])
+  t.strictSame([session.loggedIn, state.kept, state.changes], [false, null, ['expired false']])
+  log()
+  t.strictSame([await me(), log()], [401, ['/me 401']], 'as nobody')
+
+  await session.logIn(alice)
+  state.kept = null
+  t.equal(await session.refresh(), false, 'without a refresh token')
+  t.strictSame(state.changes.splice(1), ['login true', 'expired false'])
+})
+
+t.test('a revoked session is found out before the request', async (t) => {
+  const { app, me, state, log } = await loggedIn(t)
+  await app.authn.sessions.revoke({ sub: 'alice' })
+  state.ahead = 295_000
+  t.strictSame([await me(), log()], [401, ['/login/refresh 401', '/me 401']])
+  t.equal(state.sent.at(-1)?.init.headers.get('authorization'), null)
+})
+
+t.test('a logout that the server has not confirmed has not happened', async (t) => {
+  const { app, session, me, answer, state } = await loggedIn(t)
+  for (const [failing, code] of [
+    [offline, 0],
+    [status(503, { 'retry-after': '5' }), 503],
+  ] as const) {
+    answer('/logout', failing)
+    t.match(await session.logOut(), { ok: false, status: code, error: String })
+  }
+  t.strictSame([await me(), session.loggedIn, state.changes], [200, true, []])
+  const slow = held()
+  answer('/me', unauthorized)
+  answer('/login/refresh', slow.answer)
+  const waiting = me()
+  await settle()
+  t.match(await session.logOut({ everywhere: true }), { ok: true, status: 204, error: null })
+  slow.release()
+  t.equal(await waiting, 401)
+  t.strictSame([session.loggedIn, state.kept, state.changes], [false, null, ['logout false']])
+  t.strictSame(await app.authn.sessions.list('alice'), [])
+  t.equal(await me(), 401)
+})
+
+t.test('a logout works after the access token has expired', async (t) => {
+  const { app, session, state } = await loggedIn(t)
+  state.ahead = 400_000
+  t.match(await session.logOut(), { ok: true, status: 204 })
+  t.strictSame(await app.authn.sessions.list('alice'), [])
+})
+
+t.test('a logout of a session that is revoked succeeds, but not everywhere', async (t) => {
+  const { app, session, state } = await loggedIn(t)
+  for (const everywhere of [false, true]) {
+    await session.logIn(alice)
+    await app.authn.sessions.revoke({ sub: 'alice' })
+    const { ok, status, error } = await session.logOut({ everywhere })
+    t.strictSame([ok, status, error === null], [!everywhere, 401, !everywhere])
+    t.strictSame([session.loggedIn, state.kept], [false, null])
+  }
+})
+
+t.test('a refresh that ends after another login or a logout changes nothing', async (t) => {
+  const { session, state, answer } = await loggedIn(t)
+  const revoked = held(unauthorized)
+  answer('/login/refresh', revoked.answer)
+  const waiting = session.refresh()
+  await settle()
+  await session.logIn(bob)
+  revoked.release()
+  t.equal(await waiting, true)
+  t.strictSame(state.changes, ['login true'], 'the session of bob goes on')
+
+  const slow = held()
+  answer('/login/refresh', async (reach) => {
+    const response = await reach()
+    return slow.answer(async () => response)
+  })
+  const another = session.refresh()
+  await settle()
+  await session.logOut()
+  slow.release()
+  t.equal(await another, false)
+  t.equal(state.kept, null, 'a token of a session that is over is not kept')
+})
+
+t.test('a token that is stored while the user logs out is not used', async (t) => {
+  const { session, state, open, answer, tokens, log } = await loggedIn(t)
+  const slow = held(async () => new Response())
+  let isSlow = false
+  const again = open({
+    tokens: {
+      ...tokens,
+      set: async (token) => {
+        if (isSlow && token !== null) await slow.answer(async () => new Response())
+        await tokens.set(token)
+      },
+    },
+  })
+  await again.refresh()
+  isSlow = true
+  const refreshed = again.refresh()
+  await settle()
+  answer('/logout', status(204, {}, null as never))
+  t.match(await again.logOut(), { ok: true })
+  slow.release()
+  t.equal(await refreshed, false)
+  log()
+  t.equal(await meOf(again)(), 401)
+  t.equal(state.sent.at(-1)?.init.headers.get('authorization'), null)
+  session.close()
+})
+
+t.test('the token is sent to one origin', async (t) => {
+  const { session, log } = await loggedIn(t)
+  for (const input of [
+    'https://evil.example/',
+    '//evil.example',
+    'http://api.shop.example/me',
+    new URL('https://api.shop.example:8443/me'),
+    new Request('https://api.shop.example.evil.example/'),
+    'https://api.shop.example@evil.example/me',
+  ]) {
+    await t.rejects(session.fetch(input), TypeError)
+  }
+  t.strictSame(log(), [])
+  for (const input of [`${url}/me`, new URL('/me', url), 'me', new Request(`${url}/me`)]) {
+    t.equal((await session.fetch(input)).status, 200)
+  }
+})
+
+t.test('logIn, post and logOut resolve to what went wrong', async (t) => {
+  const { session, answer, state } = await loggedIn(t)
+  const wrong = await session.logIn({ ...alice, password: 'wrong' })
+  t.match(wrong, { ok: false, status: 401, error: 'Invalid credentials.' })
+  t.strictSame(wrong.body, { error: 'Invalid credentials.' })
+  const html = '<h1>Bad Gateway</h1>'
+  const rows: [Parameters<typeof answer>[1], object][] = [
+    [offline, { status: 0, error: away, body: null, retryAfter: null }],
+    [status(200, {}, html), { status: 0, error: away }],
+    [status(502, {}, html), { status: 502, error: 'The server responded with 502.', body: null }],
+    [status(429, { 'retry-after': '60' }, '{"error":"Wait."}'), { error: 'Wait.', retryAfter: 60 }],
+    [
+      status(400, {}, '{"statusCode":400,"error":"Bad Request","message":"no name"}'),
+      { error: 'no name', body: { statusCode: 400 } },
+    ],
+    [status(400, {}, '{"error":{"code":1}}'), { error: 'The server responded with 400.' }],
+    [status(400, {}, 'null'), { error: 'The server responded with 400.', body: null }],
+  ]
+  for (const [given, expected] of rows) {
+    answer('/login', given)
+    answer('/logout', given)
+    answer('/sign-up', given)
+    for (const act of [
+      () => session.logIn(alice),
+      () => session.logOut(),
+      () => session.post('sign-up', { email: 'alice@shop.example' }),
+    ]) {
+      t.match(await act(), { ok: false, ...expected })
+    }
+  }
+  t.strictSame([session.loggedIn, state.changes], [true, []])
+  t.ok(state.limits.includes(30_000))
+})
+
+t.test('post knows where the routes are, and who is logged in after them', async (t) => {
+  const { app, open, state, answer, log } = await setUp(t)
+  const session = open()
+  const finish = { token: 'x', password: 'a long password' }
+  t.match(await session.post('sign-up', { email: 'a@b.c' }), { ok: true, status: 202, body: {} })
+  t.equal(session.loggedIn, false)
+  t.match(await session.post('sign-up/finish', finish), { ok: true, body: { expiresIn: 300 } })
+  t.equal(session.loggedIn, true)
+  t.match(await session.post('password/forgot', { email: 'a@b.c' }), { ok: true, status: 202 })
+  t.match(await session.post('password/reset', finish), { ok: true, status: 204, body: null })
+  const first = state.kept
+  const wrong = { currentPassword: 'wrong', password: 'another password' }
+  t.match(await session.post('password/change', wrong), { status: 403, error: 'Wrong password.' })
+  t.equal(state.kept, first)
+  const right = { ...wrong, currentPassword: 'right' }
+  answer('/password/change', unauthorized)
+  t.match(await session.post('password/change', right), { ok: true }, 'after a refresh')
+  t.not(state.kept, first)
+  t.equal(await meOf(session)(), 200)
+  const email = { email: 'c@b.c', currentPassword: 'right' }
+  t.match(await session.post('email/change', email), { ok: true, status: 202 })
+  t.match(await session.post('email/confirm', { token: 'x' }), { ok: true, status: 204 })
+  answer('/email/confirm', unauthorized)
+  answer('/login/refresh', ...[1, 2, 3, 4].map(() => status(503, { 'retry-after': '2' })))
+  const confirmed = await session.post('email/confirm', { token: 'x' })
+  t.match(confirmed, { ok: false, status: 503, retryAfter: 2, error: String })
+  t.equal(session.loggedIn, true)
+  t.match(await session.post('account/delete', {}), { ok: true, status: 204 })
+  t.strictSame([session.loggedIn, state.kept], [false, null])
+  t.strictSame(state.changes, ['login true', 'login true', 'logout false'])
+  t.strictSame(await app.authn.sessions.list('alice'), [])
+
+  log()
+  for (const login of ['/auth/login', 'auth/login/']) {
+    const other = open({ login })
+    await other.logIn({})
+    await other.post('password/forgot', { email: 'a@b.c' })
+    await other.logOut()
+    await other.refresh().catch(() => undefined)
+    t.match(log(), [
+      login === '/auth/login' ? '/auth/login 404' : '/auth/login/ 404',
+      '/auth/password/forgot 404',
+      '/auth/logout 404',
+      '/auth/login/refresh 404',
+    ])
+  }
+})
+
+t.test('refresh finds a login that the client has not seen', async (t) => {
+  const { state, open, app } = await setUp(t)
+  const session = open()
+  t.equal(await session.refresh(), false)
+  t.strictSame(state.changes, [], 'it was nobody before')
+  const reply = await app.inject({ method: 'POST', url: '/login', payload: alice })
+  state.kept = reply.json<{ refreshToken: string }>().refreshToken
+  t.equal(await session.refresh(), true)
+  t.strictSame([session.loggedIn, state.changes], [true, ['login true']])
+})
+
+t.test(
+  'a client that is closed tells nothing, and an error of onChange breaks nothing',
+  async (t) => {
+    const { open, state } = await setUp(t)
+    const errors: unknown[] = []
+    const listener = (error: unknown): void => void errors.push(error)
+    const before = process.listeners('uncaughtException')
+    process.removeAllListeners('uncaughtException').on('uncaughtException', listener)
+    t.teardown(() => {
+      process.off('uncaughtException', listener)
+      for (const each of before) process.on('uncaughtException', each)
+    })
+    const session = open({
+      onChange: () => {
+        throw new Error('of the app')
+      },
+    })
+    t.match(await session.logIn(alice), { ok: true })
+    await settle()
+    t.match(errors, [{ message: 'of the app' }])
+    const other = open()
+    await other.ready
+    other.close()
+    t.match(await other.logOut(), { ok: true })
+    t.strictSame(state.changes, [])
+  },
+)

@@ -1,0 +1,40 @@
+// A page: it has the DOM, and no types of Node or Fastify.
+import { createSession, type SessionError, type SessionOptions } from 'fastify-authn/browser'
+
+const options: SessionOptions = { url: 'https://api.shop.example', login: '/auth/login' }
+const session = createSession({
+  ...options,
+  onChange: ({ loggedIn, reason }) => {
+    document.body.hidden = !loggedIn && reason === 'logout'
+  },
+})
+const phone = createSession({
+  url: 'https://api.shop.example',
+  tokens: { get: () => sessionStorage.getItem('x'), set: async (token: string | null) => token },
+})
+
+export async function use(form: HTMLFormElement): Promise<string | null> {
+  await phone.ready
+  const { ok, status, error, body, retryAfter } = await session.logIn(
+    Object.fromEntries(new FormData(form)),
+  )
+  const known: [boolean, number, number | null] = [ok, status, retryAfter]
+  // @ts-expect-error -- the body is the server's
+  void body.token
+  await session.post('sign-up', { email: '' })
+  await session.post('sign-up/finish', { token: '', password: '', name: 'Alice' })
+  // @ts-expect-error -- no password
+  await session.post('password/reset', { token: '' })
+  // @ts-expect-error -- no such route
+  await session.post('password/rest', { token: '', password: '' })
+  await session.logOut()
+  await session.logOut({ everywhere: true })
+  const response: Response = await session.fetch(new Request('/me'), { method: 'POST' })
+  const isLoggedIn: boolean = (await session.refresh()) && session.loggedIn
+  // @ts-expect-error -- only the session changes it
+  session.loggedIn = true
+  const { fetch } = session
+  await fetch('/me').catch(({ status, retryAfter }: SessionError) => [status, retryAfter])
+  session.close()
+  return `${known.join()}${response.status}${isLoggedIn}${error ?? ''}`
+}

@@ -1,0 +1,132 @@
+// No names of Fastify or Node: pages compile it with the DOM alone.
+
+/** The options of `createSession`. */
+export interface SessionOptions {
+  /**
+   * Where the API is, such as `https://api.shop.example`. Default: the origin of the page. Outside of a browser it is
+   * required.
+   */
+  readonly url?: string | undefined
+  /** The path of the login route. Those of refresh, logout and accounts follow from it. Default `'/login'`. */
+  readonly login?: string | undefined
+  /**
+   * Where an app without cookies keeps its refresh token, such as the keychain of a phone. Default: tokens are in cookies
+   * that no script can read.
+   */
+  readonly tokens?: TokenStorage | undefined
+  /** Called after a user has logged in or out, in this tab or in another one of this browser. Default: none. */
+  readonly onChange?: ((change: SessionChange) => void) | undefined
+}
+
+/** Keeps one refresh token, and nothing else. */
+export interface TokenStorage {
+  /** Reads the refresh token; a falsy value where there is none. */
+  get(): string | null | undefined | Promise<string | null | undefined>
+  /** Keeps a refresh token, or deletes the one that is kept. It is awaited before the new tokens are used. */
+  set(refreshToken: string | null): unknown
+}
+
+/** What `onChange` is told. */
+export interface SessionChange {
+  /** Whether a user is logged in now. */
+  readonly loggedIn: boolean
+  /** Why: `expired` also stands for a session that was revoked elsewhere. */
+  readonly reason: 'login' | 'logout' | 'expired'
+}
+
+/** How a request of `logIn`, `post` or `logOut` ended. */
+export interface SessionResult {
+  /** Whether the server has done it. */
+  readonly ok: boolean
+  /** The HTTP status; 0 when the server cannot be reached. */
+  readonly status: number
+  /** What to show to the user; null if `ok`. The server writes it in the language of the user. */
+  readonly error: string | null
+  /** The JSON of the response; null where it has none. */
+  readonly body: unknown
+  /** After how many seconds to try again, if the server says so. */
+  readonly retryAfter: number | null
+}
+
+/** With what `fetch` and `refresh` reject if the session could not be refreshed. The user is still logged in. */
+export interface SessionError extends Error {
+  /** The HTTP status of the refresh; 0 when the server cannot be reached. */
+  readonly status: number
+  /** After how many seconds to try again, if the server says so. */
+  readonly retryAfter: number | null
+}
+
+/** What requests to the routes of the option `accounts` have in their bodies. */
+export interface AccountFields {
+  /** The address of a mailbox. */
+  email: string
+  /** Of the link in a mail: what stands behind its `#`. */
+  token: string
+  /** The new password. */
+  password: string
+  /** The password that is replaced. A user who has none leaves it out, soon after a login. */
+  currentPassword?: string
+}
+
+/** The routes of the option `accounts`, with their bodies. */
+export interface AccountBodies {
+  /** Sends a link to sign up. */
+  'sign-up': Pick<AccountFields, 'email'>
+  /** Makes the account of such a link, and logs in. */
+  'sign-up/finish': Pick<AccountFields, 'token' | 'password'>
+  /** Sends a link to choose a new password. */
+  'password/forgot': Pick<AccountFields, 'email'>
+  /** Stores the password that was chosen by such a link. Nobody is logged in then. */
+  'password/reset': Pick<AccountFields, 'token' | 'password'>
+  /** Replaces the password, and all sessions of the user by a new one. */
+  'password/change': Pick<AccountFields, 'currentPassword' | 'password'>
+  /** Sends a link to a new address. */
+  'email/change': Pick<AccountFields, 'email' | 'currentPassword'>
+  /** Stores the new address of such a link. */
+  'email/confirm': Pick<AccountFields, 'token'>
+  /** Deletes the account, and logs out. */
+  'account/delete': Pick<AccountFields, 'currentPassword'>
+}
+
+/** The session of a page or an app. Its functions work without `this`. */
+export interface Session {
+  /** Whether a user is logged in, as far as this browser knows. With `tokens`, not before `ready`. */
+  readonly loggedIn: boolean
+  /** Resolves when `loggedIn` is known; with cookies at once. It never rejects. */
+  readonly ready: Promise<void>
+  /**
+   * Like `fetch`, as the user. Refreshes the token first if it has less than 10 seconds left, and after a 401, which
+   * repeats the request once, but for a body that is a stream.
+   *
+   * @param input - an address, resolved against `url`
+   * @throws (rejects) TypeError for another origin, or where `fetch` does; {@link SessionError} if the session could not
+   * be refreshed, or if another user has logged in meanwhile (status 401)
+   */
+  fetch(input: string | URL | Request, init?: RequestInit): Promise<Response>
+  /** Logs in. @param body - the fields that the login route expects, by default `username` and `password` */
+  logIn(body: object): Promise<SessionResult>
+  /**
+   * Sends a request to a route of the option `accounts`, as the user if one is logged in.
+   *
+   * @param body - its members, and others that functions of the app read
+   */
+  post<Route extends keyof AccountBodies>(
+    route: Route,
+    body: AccountBodies[Route] & { [more: string]: unknown },
+  ): Promise<SessionResult>
+  /**
+   * Logs out. If the server does not confirm it, the user is still logged in.
+   *
+   * @param options - `everywhere` revokes all sessions of the user. Default false
+   */
+  logOut(options?: { everywhere?: boolean }): Promise<SessionResult>
+  /**
+   * Refreshes the token now. Also finds the session of a login that this page has not seen, such as one with a provider.
+   *
+   * @returns a promise of whether a user is logged in
+   * @throws (rejects) {@link SessionError}, after about 4 seconds, or longer if the server asks for it
+   */
+  refresh(): Promise<boolean>
+  /** Stops listening to other tabs, and calling `onChange`. */
+  close(): void
+}

@@ -114,7 +114,8 @@ function claimsOf(issuer: string, claims: object, asked: URLSearchParams): Recor
   return { iss: issuer, aud, nonce, iat: now, exp: now + 300, auth_time: now, ...claims }
 }
 
-function cookiesOf({ cookies }: LightMyRequestResponse): string {
+/** The cookies that a response has set, for a request. */
+export function cookiesOf({ cookies }: LightMyRequestResponse): string {
   const kept = cookies.filter(({ maxAge }) => maxAge !== 0)
   return kept.map(({ name, value }) => `${name}=${value}`).join('; ')
 }

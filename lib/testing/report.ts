@@ -1,6 +1,6 @@
 import { AssertionError } from 'node:assert'
 
-/** A case that was not rejected as it should have been. */
+/** A case that did not end as it should have. */
 export interface AttackProblem {
   /** What was sent. */
   readonly case: string
@@ -10,18 +10,18 @@ export interface AttackProblem {
   readonly why: string
 }
 
-/** What `authAttacks` found. */
+/** What `authAttacks` or `accountAttacks` found. */
 export class AttackReport {
   /** How many cases were sent. */
   cases = 0
-  /** Cases that were accepted, gave a 5xx, or could not be checked; empty when all is well. */
+  /** Cases that did not end as they should, or could not be checked; empty when all is well. */
   readonly problems: AttackProblem[] = []
   /** What was not sent, and why. */
   readonly leftOut: string[] = []
-  readonly #target: string
+  readonly #title: string
 
-  constructor(target: string) {
-    this.#target = target
+  constructor(target: string, caller = 'authAttacks') {
+    this.#title = `${caller} ${target}`
   }
 
   /**
@@ -38,7 +38,7 @@ export class AttackReport {
   toString(): string {
     const { cases, problems, leftOut } = this
     return [
-      `authAttacks ${this.#target}: ${cases} cases, ${problems.length} problems`,
+      `${this.#title}: ${cases} cases, ${problems.length} problems`,
       ...problems.map(({ case: name, status, why }) => `  ${status ?? '---'}  ${name}: ${why}`),
       ...leftOut.map((each) => `  left out: ${each}`),
     ].join('\n')

@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { routeOf } from '../app/routes.js'
 import { channels } from '../events.js'
 import { registrationOf } from '../request/registration.js'
@@ -12,6 +12,7 @@ import type { AuthUser } from '../../types/user-service.js'
 
 /** What is known of a route of the plugin from a request to it. */
 export interface Watched extends Needs {
+  readonly request: FastifyRequest
   /** The code and the reason of a request that was rejected; null for one that was let in. */
   readonly rejection: string | null
   /** Empty where the request was rejected. */
@@ -60,6 +61,7 @@ function watchedOf(event: SuccessEvent | RefusalEvent): Watched {
   const { needs, names = [] } = routeOf(routeOptions.config)?.policy ?? {}
   const { scope = null, role = null } = needs ?? {}
   return {
+    request,
     rejection: 'code' in event ? [event.code, event.reason ?? []].flat().join(': ') : null,
     user,
     scope,

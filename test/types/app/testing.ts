@@ -3,6 +3,7 @@ import Fastify, { type InjectOptions } from 'fastify'
 import authn from 'fastify-authn'
 import { memoryApiKeys } from 'fastify-authn/api-keys'
 import {
+  accountAttacks,
   actingAs,
   apiKeyStoreSuite,
   authAttacks,
@@ -76,6 +77,10 @@ export async function tests(): Promise<void> {
   await authAttacks(app, { url: '/me', claims: { scope: 'a' }, scope: { any: ['a', 'b'] } })
   // @ts-expect-error -- a bare array
   await authAttacks(app, { url: '/me', sub: 'alice', scope: ['a'] })
+  exactly<AttackReport>()(await accountAttacks(app))
+  await accountAttacks(app, { create: { role: 'member' }, loginFields: { code: '000000' } })
+  // @ts-expect-error -- no such option
+  await accountAttacks(app, { url: '/me' })
   // @ts-expect-error -- no URL
   await authAttacks(app, { sub: 'alice' })
 }

@@ -1,0 +1,229 @@
+import { randomBytes, randomInt } from 'node:crypto'
+import type { FastifyInstance, LightMyRequestResponse as Response } from 'fastify'
+import { urlOf } from '../login/plugin-routes.js'
+import { registrationOf } from '../request/registration.js'
+import { testingError } from './error.js'
+import { cookiesOf } from './log-in-with.js'
+import { hasTestKit, testingOf } from './plugin.js'
+import { AttackReport, statusProblemOf } from './report.js'
+import { watchRequest } from './watched.js'
+import type { Mails } from '../accounts/mails.js'
+import type { ResolvedLogin } from '../options/resolve.js'
+import type { AccountMail, Accounts } from '../../types/accounts.js'
+
+/** What an app needs besides addresses, passwords and links. */
+export interface AccountAttackOptions {
+  /** More members of the bodies of the account routes, and the `data` of invitations. Default: none. */
+  readonly create?: Readonly<Record<string, unknown>> | undefined
+  /** More members of the body of the login. Default: none. */
+  readonly loginFields?: Readonly<Record<string, unknown>> | undefined
+}
+
+type Account = { email: string; password: string; headers?: Record<string, string> }
+type Body = Account & { token?: string | undefined }
+type Sent = [name: string, status: number, why: string, path: string, body: object, as?: Account]
+
+/** Ends the attacks, because what follows would prove nothing. Its problem is in the report. */
+class Stopped extends Error {}
+
+const find = 'findByUsername has to find what is stored by now, by that name and no other'
+const subject = 'findByUsername has to find login.subject, which no two users may share'
+const changes =
+  'create must not overwrite; update has to compare with "before", and to store both values'
+
+/**
+ * Plays the routes of the option `accounts`, and so the app's own functions: two sign-ups, resets and changes of address
+ * at once, used links and those of others, old passwords and sessions, other spellings, and equal responses. It catches
+ * all e-mails of the registration meanwhile. Its accounts, `authn-attack-…@example.com`, are deleted at the end if
+ * `accounts.remove` is set.
+ *
+ * @param app - the app, with `authnTesting`; or the inner scope in which the plugin is registered. `ready()` is called
+ * @returns the report; `report.problems` is empty when all is well
+ * @throws (rejects) ERR_AUTH_TESTING
+ *
+ * @example
+ * const report = await accountAttacks(app)
+ * assert.deepEqual(report.problems, [])
+ */
+export async function accountAttacks(
+  app: FastifyInstance,
+  { create, loginFields }: AccountAttackOptions = {},
+): Promise<AttackReport> {
+  await app.ready()
+  const door = hasTestKit(app) && testingOf<Mails>(app, 'accounts')
+  const registration = registrationOf(app)
+  if (!door || !registration) {
+    const expected = 'expected authnTesting and the option "accounts" in the app'
+    return testingError(`accountAttacks: ${expected} (in an inner scope: pass that scope).`)
+  }
+  const login = registration.options.login as ResolvedLogin
+  const report = new AttackReport(login.path, 'accountAttacks')
+  const accounts = new Set<Account>()
+  const id = randomBytes(6).toString('hex')
+  const addressOf = (letter: string): string => `authn-attack-${id}-${letter}@example.com`
+  let requests = randomInt(2 ** 22)
+  let caught: AccountMail[] = []
+  const { sendMail } = door
+  door.sendMail = (mail) => caught.push(mail)
+  const urlOfPath = (path: string): string =>
+    urlOf(registration.app, path === '' ? login.path : login.path.replace(/[^/]*\/*$/, path))
+  const has = (path: string): boolean => app.hasRoute({ method: 'POST', url: urlOfPath(path) })
+  try {
+    await play()
+  } catch (error) {
+    if (!(error instanceof Stopped)) throw error
+  } finally {
+    await clean().finally(() => (door.sendMail = sendMail))
+  }
+  return report
+
+  /** With at most three e-mails to an address, the default limit. */
+  async function play(): Promise<void> {
+    const [a = '', b = '', c = '', d = ''] = ['a', 'b', 'c', 'd'].map(addressOf)
+    const other = await win('sign-up', 'sign-up/finish', [await signUp(a)])
+    const links = [await signUp(b, ` ${b.toUpperCase()} `), await signUp(b)]
+    let account = await win('two sign-ups at once', 'sign-up/finish', links)
+    const { token } = await ask('password/forgot', b, [`reset ${b}`])
+    const resets = [1, 2].map(() => ({ token, email: b, password: newPassword() }))
+    account = await win('two resets at once', 'password/reset', resets, account)
+    const change = { email: b, password: newPassword() }
+    account = await win('change of password', 'password/change', [change], account)
+    const moves = []
+    for (const to of [c, d]) {
+      const mails = [`email-confirm ${to}`, `email-change ${b}`]
+      const { token } = await ask('email/change', to, mails, account)
+      await send('link of another user', 400, subject, 'email/confirm', { token }, other)
+      moves.push({ email: to, password: account.password, token })
+    }
+    await win('two changes of address at once', 'email/confirm', moves, account)
+    await compare('password/forgot', a, '', `reset ${a}`)
+    if (has('sign-up')) await compare('sign-up', a, 'sign-up ', `account-exists ${a}`)
+  }
+
+  async function clean(): Promise<void> {
+    const deleted = new Set<string>()
+    for (const each of accounts) {
+      const headers = sessionOf(await post('', each))
+      const { statusCode } = await post('account/delete', {}, { ...each, headers })
+      if (statusCode !== 204) continue
+      deleted.add(each.email)
+      check('login after deletion', await post('', each), [401], 'remove has to delete')
+    }
+    const stay = new Set(
+      [...accounts].map((each) => each.email).filter((each) => !deleted.has(each)),
+    )
+    for (const each of stay) report.leftOut.push(`deletion of ${each}, which stays`)
+  }
+
+  async function post(path: string, body: object, as?: Account): Promise<Response> {
+    const { email, password } = body as Account
+    const fields = { [login.usernameField]: email, [login.passwordField]: password }
+    requests += 1
+    const response = await app.inject({
+      method: 'POST',
+      url: urlOfPath(path),
+      payload:
+        path === ''
+          ? { ...loginFields, ...fields }
+          : { ...create, currentPassword: as?.password, ...body },
+      headers: as?.headers ?? {},
+      // Of another client each time, since failures and e-mails are counted. On loopback, cookies need no prefix.
+      remoteAddress: `127.${[16, 8, 0].map((bits) => (requests >> bits) & 255).join('.')}`,
+    })
+    await (door as Mails).settled()
+    return response
+  }
+
+  /** @throws (rejects) Stopped where what has to be accepted is not */
+  async function send(...[name, status, why, path, body, as]: Sent): Promise<Response> {
+    const response = await post(path, body, as)
+    if (!check(name, response, [status], why) && status < 400) throw new Stopped()
+    return response
+  }
+
+  function check(name: string, { statusCode: status }: Response, right: number[], why: string) {
+    report.cases += 1
+    const isRight = right.includes(status)
+    const said = status < 400 ? 'let through' : 'rejected'
+    const general = status === 429 || status >= 500 ? statusProblemOf(status, []) : undefined
+    if (!isRight) report.problems.push({ case: name, status, why: general ?? `${said}: ${why}` })
+    return isRight
+  }
+
+  /** Sends bodies at once, one of which has to win. Then the account is what it says, and nothing from before works. */
+  async function win(name: string, path: string, bodies: Body[], old?: Account): Promise<Account> {
+    const responses = await Promise.all(bodies.map((body) => post(path, body, old)))
+    const won = Math.max(
+      0,
+      responses.findIndex(({ statusCode }) => statusCode < 300),
+    )
+    const rights = responses.map((each, at) =>
+      check(name, each, at === won ? [200, 204] : [400], changes),
+    )
+    for (const each of bodies) accounts.add(each)
+    if (rights.includes(false)) throw new Stopped()
+    const { email, password } = bodies[won] as Body
+    const response = await send(`${name}: login`, 200, find, '', { email, password })
+    const account = { email, password, headers: sessionOf(response) }
+    for (const each of [...bodies, old ?? account]) accounts.delete(each)
+    accounts.add(account)
+    for (const each of [...bodies, old ?? account]) {
+      if (each.email === email && each.password === password) continue
+      await send(`${name}: old login`, 401, find, '', each)
+    }
+    const [none, confirm] = [{ token: id }, 'email/confirm']
+    for (const each of accounts) await send(`${name}: session`, 400, subject, confirm, none, each)
+    if (old?.email === email) await send(`${name}: old session`, 401, subject, confirm, none, old)
+    for (const each of bodies) {
+      const body = { ...each, currentPassword: '-' }
+      await send(`${name}: again`, each.token ? 400 : 403, changes, path, body, account)
+    }
+    return account
+  }
+
+  /** Asks for e-mails. @returns the token in the first that is expected, and what the response tells */
+  async function ask(path: string, email: string, mails: string[], as?: Account) {
+    caught = []
+    const { headers, body } = await send(path, 202, 'a hook rejects it', path, { email }, as)
+    const found = caught.map(({ kind, to }) => `${kind} ${to}`)
+    const token = caught[found.indexOf(String(mails[0]))]?.token
+    if (found.toSorted().join() === mails.toSorted().join())
+      return { token, told: { ...headers, body } }
+    const why = `sent [${found.join()}] in place of [${mails.join()}]: ${find}`
+    report.problems.push({ case: `${path}: e-mails`, status: null, why })
+    throw new Stopped()
+  }
+
+  async function signUp(email: string, spelled = email): Promise<Body> {
+    const password = newPassword()
+    if (has('sign-up'))
+      return { email, password, ...(await ask('sign-up', spelled, [`sign-up ${email}`])) }
+    const accounts = registration?.features.find(({ name }) => name === 'accounts')?.api as Accounts
+    const url = urlOfPath('email/confirm')
+    const seen = await watchRequest((simulate) => app.inject({ url, method: 'POST', simulate }))
+    await accounts.invite(spelled, seen?.request as never, { data: create })
+    return { email, password, token: caught.at(-1)?.token }
+  }
+
+  /** The account is in the middle, so that clocks and counters in headers do not matter. */
+  async function compare(path: string, known: string, kind: string, mail: string): Promise<void> {
+    const told: Record<string, unknown>[] = []
+    for (const email of [known.replace('a@', '_@'), known, addressOf('e')]) {
+      const mails = email === known ? [mail] : [kind && `${kind}${email}`].filter(Boolean)
+      told.push((await ask(path, email, mails)).told)
+    }
+    const [before = {}, of = {}, after = {}] = told
+    const names = Object.keys({ ...before, ...of }).filter((each) => before[each] === after[each])
+    const why = `a hook tells who has an account: ${names.filter((each) => of[each] !== before[each]).join()}`
+    if (!why.endsWith(' ')) report.problems.push({ case: `${path}: responses`, status: 202, why })
+  }
+}
+
+/** As long as an app can require, of all kinds of characters, and in no breach. */
+const newPassword = (): string => `aA1-${randomBytes(45).toString('base64url')}`
+
+/** Cookies, or an access token in a body of any form. */
+function sessionOf(response: Response): Record<string, string> {
+  const cookie = cookiesOf(response)
+  return cookie ? { cookie } : { authorization: `Bearer ${/eyJ[\w.-]+/.exec(response.body)?.[0]}` }
+}

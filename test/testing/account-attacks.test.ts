@@ -1,0 +1,411 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { setImmediate } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import type { AccountsOptions, AuthnOptions } from '../../lib/index.js'
+import { accountAttacks, authnTesting } from '../../lib/testing/index.js'
+import { openEmbedded } from '../../examples/demo/embedded.js'
+import { appWith, secret, standardOptions } from '../helpers/app.js'
+import { rejectionOf } from '../helpers/errors.js'
+
+// PGlite takes its time.
+t.setTimeout(120_000)
+
+interface Row {
+  id: number
+  email: string
+  password: string | null
+}
+
+type Accounts = AccountsOptions<Row>
+type Update = Accounts['update']
+
+/** The functions of an app over a table, as a test replaces them. */
+interface Functions {
+  find(name: string | number): Row | undefined
+  create: Accounts['create']
+  update: Update
+  remove?: Accounts['remove'] | undefined
+}
+
+/** Right functions. The rows are shared between requests, as an ORM with an identity map has them. */
+function functionsOf(table: Row[]): Functions {
+  return {
+    find: (name) => table.find(({ id, email }) => String(id) === String(name) || email === name),
+    create({ email, passwordHash }) {
+      if (table.some((row) => row.email === email)) return null
+      return table.push({ id: nextId(), email, password: passwordHash })
+    },
+    update(user, after, before) {
+      if (user.email !== before.email || user.password !== before.passwordHash) return false
+      return store(user, after)
+    },
+    remove: (user) => table.splice(table.indexOf(user), 1),
+  }
+}
+
+let lastId = 0
+const nextId = (): number => (lastId += 1)
+const store = (row: Row, { email, passwordHash }: Parameters<Update>[1]): Row =>
+  Object.assign(row, { email, password: passwordHash })
+
+type Replace = (right: Functions, table: Row[]) => Partial<Functions>
+
+/** An app with accounts over a table in memory, which has a user beforehand. */
+async function open(
+  t: Test,
+  replace: Replace = () => ({}),
+  accounts: Partial<Accounts> = {},
+  options: Partial<AuthnOptions<Row>> = {},
+  hasKit = true,
+) {
+  const table: Row[] = [{ id: nextId(), email: 'alice@example.com', password: null }]
+  const right = functionsOf(table)
+  const { find, create, update, remove } = { ...right, ...replace(right, table) }
+  const sent: unknown[] = []
+  const all: AuthnOptions<Row> = {
+    userService: {
+      async findByUsername(name) {
+        await setImmediate()
+        return find(name)
+      },
+    },
+    jwt: { secret },
+    login: { usernameField: 'email', subject: ({ id }) => id },
+    sessions: true,
+    cookies: true,
+    accounts: {
+      url: 'https://shop.example/account',
+      create,
+      update,
+      ...(remove && { remove }),
+      sendMail: (mail) => sent.push(mail),
+      ...accounts,
+    },
+    ...options,
+  }
+  const app = await appWith(t, all as object, async (app) => {
+    if (hasKit) await app.register(authnTesting)
+  })
+  return { app, table, sent }
+}
+
+t.test(
+  'accountAttacks() finds nothing in an app that is right, and leaves nothing behind',
+  async (t) => {
+    const login = { usernameField: 'email', subject: ({ id }: Row) => id }
+    const rows: [string, Partial<Accounts>, Partial<AuthnOptions<Row>>][] = [
+      ['cookies', {}, {}],
+      ['tokens', {}, { cookies: undefined }],
+      [
+        'other paths and fields, and tokens in another body',
+        {},
+        {
+          cookies: undefined,
+          login: {
+            ...login,
+            path: '/auth/in/',
+            usernameField: 'mail',
+            passwordField: 'pw',
+            body: ({ token, refreshToken }: { token: string; refreshToken?: string }) => ({
+              refresh_token: refreshToken,
+              access_token: token,
+            }),
+          },
+        },
+      ],
+      ['strict limits', { limits: { perRecipient: 3, perAddress: 1 }, minPasswordLength: 64 }, {}],
+    ]
+    for (const [title, accounts, options] of rows) {
+      const { app, table, sent } = await open(t, undefined, accounts, options)
+      for (let run = 0; run < 2; run += 1) {
+        const report = await accountAttacks(app)
+        t.strictSame([report.problems, report.leftOut], [[], []], `${title}: ${String(report)}`)
+        t.ok(report.cases > 40, `${report.cases} cases`)
+      }
+      t.strictSame([table.length, sent.length], [1, 0])
+    }
+  },
+)
+
+t.test(
+  'accountAttacks() finds nothing with invitations, and with fields and hooks of the app',
+  async (t) => {
+    const bodies: unknown[] = []
+    const preHandler = async ({ body }: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+      bodies.push(body)
+      const { captcha } = body as { captcha?: string }
+      return captcha === 'test' ? undefined : reply.code(400).send('captcha')
+    }
+    const login = { subject: ({ id }: Row) => id, routeOptions: { preHandler } }
+    const data: unknown[] = []
+    const replace: Replace = ({ create }) => ({
+      create(account, request) {
+        data.push(account.invitation, (request.body as { role: string }).role)
+        return create(account, request)
+      },
+    })
+    const { app, table } = await open(t, replace, { signUp: false }, { login })
+    const report = await accountAttacks(app, {
+      create: { role: 'member', token: 'not this one' },
+      loginFields: { captcha: 'test' },
+    })
+    t.strictSame([report.problems, report.leftOut], [[], []], String(report))
+    t.strictSame(
+      [data.slice(0, 2), table.length],
+      [[{ role: 'member', token: 'not this one' }, 'member'], 1],
+    )
+    const hooked = await open(t, undefined, { routeOptions: { preHandler } })
+    const fields = { create: { captcha: 'test' } }
+    t.strictSame((await accountAttacks(hooked.app, fields)).problems, [])
+    const [first] = (await accountAttacks(hooked.app)).problems
+    t.match(first, { case: 'sign-up', status: 400, why: /rejected/ })
+  },
+)
+
+t.test('accountAttacks() finds nothing in an app with PGlite', async (t) => {
+  const db = await openEmbedded()
+  t.teardown(() => db.close())
+  await db.exec('create table users (id serial primary key, email text unique, password text)')
+  const one = async (sql: string, values: unknown[]): Promise<Row | undefined> =>
+    (await db.query<Row>(sql, values)).rows[0]
+  const select = 'select * from users where id::text = $1 or email = lower($1)'
+  const insert =
+    'insert into users (email, password) values ($1, $2) on conflict do nothing returning id'
+  const change =
+    'update users set email = $1, password = $2 where id = $3 and email = $4 and password is not distinct from $5 returning id'
+  const functions: Replace = () => ({
+    create: ({ email, passwordHash }) => one(insert, [email, passwordHash]),
+    update: ({ id }, { email, passwordHash }, before) =>
+      one(change, [email, passwordHash, id, before.email, before.passwordHash]),
+    remove: ({ id }) => one('delete from users where id = $1', [id]),
+  })
+  const userService = { findByUsername: (name: string | number) => one(select, [String(name)]) }
+  const { app } = await open(t, functions, {}, { userService })
+  const report = await accountAttacks(app)
+  t.strictSame([report.problems, report.leftOut], [[], []], String(report))
+  t.strictSame((await db.query('select * from users')).rows, [])
+})
+
+t.test('accountAttacks() says what it cannot prove', async (t) => {
+  const throttled = await open(t, undefined, { limits: { perRecipient: 1 } })
+  const [problem] = (await accountAttacks(throttled.app)).problems
+  t.match(problem, { case: 'sign-up', status: 429, why: /^throttled/ })
+  const { app, table, sent } = await open(t, () => ({ remove: undefined }))
+  const report = await accountAttacks(app)
+  t.strictSame(report.problems, [])
+  t.match(report.leftOut, [/^deletion of authn-attack-.*-a@/, /^deletion of authn-attack-/])
+  t.equal(table.length, 3)
+  const email = 'bob@example.com'
+  await app.inject({ method: 'POST', url: '/sign-up', payload: { email } })
+  await app.authn.accounts.settled()
+  t.match(sent, [{ kind: 'sign-up', to: email }], 'mails are sent again')
+})
+
+t.test('accountAttacks() needs accounts and authnTesting', async (t) => {
+  const without = await appWith(t, standardOptions(), (app) => app.register(authnTesting))
+  const { app } = await open(t, undefined, {}, {}, false)
+  for (const each of [without, app]) {
+    const { code, message } = await rejectionOf(accountAttacks(each))
+    t.match([code, message], ['ERR_AUTH_TESTING', /accountAttacks/])
+  }
+})
+
+/** Wrong functions of an app, and a case that finds them. */
+const wrong: [title: string, replace: Replace, found: RegExp][] = [
+  [
+    'update does not compare',
+    () => ({ update: (user, after) => store(user, after) }),
+    /^two resets at once$/,
+  ],
+  [
+    'update compares with the user, an object that is shared',
+    ({ find }) => ({
+      update(user, after) {
+        const row = find(user.id)
+        return row?.email === user.email && row.password === user.password && store(row, after)
+      },
+    }),
+    /^two resets at once$/,
+  ],
+  [
+    'update compares the address alone',
+    () => ({ update: (user, after, before) => user.email === before.email && store(user, after) }),
+    /^two resets at once$/,
+  ],
+  [
+    'update compares the hash alone',
+    () => ({
+      update: (user, after, before) => user.password === before.passwordHash && store(user, after),
+    }),
+    /^two changes of address at once$/,
+  ],
+  ['update stores nothing', () => ({ update: () => true }), /^two resets at once$/],
+  [
+    'update compares, and stores nothing',
+    () => {
+      const used = new Set<string>()
+      const isNew = (key: string) => !used.has(key) && used.add(key)
+      return { update: (_user, _after, before) => isNew(JSON.stringify(before)) }
+    },
+    /^two resets at once: login$/,
+  ],
+  [
+    'update stores and says nothing',
+    ({ update }) => ({ update: (...given) => void update(...given) }),
+    /^two resets at once$/,
+  ],
+  [
+    'update stores the hash alone',
+    ({ update }) => ({
+      update: (user, after, before) => update(user, { ...after, email: before.email }, before),
+    }),
+    /^two changes of address at once/,
+  ],
+  [
+    'update stores the address alone',
+    ({ update }) => ({
+      update: (user, after, before) =>
+        update(user, { ...after, passwordHash: before.passwordHash }, before),
+    }),
+    /^two resets at once$/,
+  ],
+  [
+    'create overwrites',
+    ({ find }, table) => ({
+      create({ email, passwordHash }) {
+        const row = find(email)
+        return row
+          ? store(row, { email, passwordHash })
+          : table.push({ id: nextId(), email, password: passwordHash })
+      },
+    }),
+    /^two sign-ups at once$/,
+  ],
+  [
+    'create stores an address twice',
+    (_, table) => ({
+      create: ({ email, passwordHash }) =>
+        table.push({ id: nextId(), email, password: passwordHash }),
+    }),
+    /^two sign-ups at once$/,
+  ],
+  [
+    'create throws for a taken address',
+    ({ create }) => ({
+      create(...given) {
+        if (!create(...given)) throw new Error('unique index')
+        return true
+      },
+    }),
+    /^two sign-ups at once$/,
+  ],
+  [
+    'create spells the address in its own way, and it is not found',
+    ({ create }) => ({
+      create: (account, request) =>
+        create({ ...account, email: account.email.toUpperCase() }, request),
+    }),
+    /^sign-up$/,
+  ],
+  [
+    'create spells the address in its own way, and it is found',
+    ({ create }, table) => ({
+      create: (account, request) =>
+        create({ ...account, email: account.email.toUpperCase() }, request),
+      find: (name) =>
+        table.find(({ id, email }) => id === Number(name) || email === String(name).toUpperCase()),
+    }),
+    /^password\/forgot: e-mails$/,
+  ],
+  [
+    'findByUsername finds no ids',
+    (_, table) => ({ find: (name) => table.find(({ email }) => email === name) }),
+    /^sign-up: session$/,
+  ],
+  [
+    'findByUsername finds nothing in lower case',
+    (_, table) => ({
+      find: (name) =>
+        table.find(({ id, email }) => id === Number(name) || email.toUpperCase() === name),
+    }),
+    /^sign-up$/,
+  ],
+  [
+    'findByUsername takes _ for any letter',
+    ({ find }, table) => ({
+      find(name) {
+        const pattern = new RegExp(`^${String(name).replaceAll('.', '\\.').replaceAll('_', '.')}$`)
+        return find(name) ?? table.find(({ email }) => pattern.test(email))
+      },
+    }),
+    /^password\/forgot: e-mails$/,
+  ],
+  [
+    'findByUsername finds the first user for a name that nobody has',
+    ({ find }, table) => ({ find: (name) => find(name) ?? table[0] }),
+    /^sign-up: e-mails$/,
+  ],
+  [
+    'findByUsername keeps users by their addresses',
+    ({ find }) => {
+      const cache = new Map<string | number, Row>()
+      return {
+        find(name) {
+          const found = cache.get(name) ?? find(name)
+          if (found && !cache.has(name)) cache.set(name, { ...found })
+          return cache.get(name)
+        },
+        update: ({ id }, after, before) => {
+          const row = find(id)
+          return (
+            row?.password === before.passwordHash && row.email === before.email && store(row, after)
+          )
+        },
+      }
+    },
+    /^two resets at once: login$/,
+  ],
+  [
+    'findByUsername finds the newest user for each id',
+    ({ find }, table) => ({
+      find: (name) => (/@/.test(String(name)) ? find(name) : table.at(-1)),
+    }),
+    /session|link of another user|at once/,
+  ],
+  ['remove deletes nothing', () => ({ remove: () => true }), /^login after deletion$/],
+]
+
+const email = (body: unknown): string => (body as { email: string }).email.trim().toLowerCase()
+
+t.test('accountAttacks() finds hooks that tell who has an account', async (t) => {
+  const tell = [
+    (_reply: FastifyReply): unknown => ({ error: 'taken' }),
+    (reply: FastifyReply): unknown => void reply.header('x-known', 'true'),
+  ]
+  for (const answer of tell) {
+    const table: Row[] = []
+    const onSend = async (request: FastifyRequest, reply: FastifyReply, payload: unknown) => {
+      const isKnown = table.some(
+        (row) => row.email === email({ email: '', ...(request.body as object) }),
+      )
+      return isKnown ? JSON.stringify(answer(reply) ?? {}) : payload
+    }
+    const routeOptions = { onSend: onSend as never }
+    const { app } = await open(t, () => functionsOf(table), { routeOptions })
+    const report = await accountAttacks(app)
+    t.match(report.problems, [{ case: 'password/forgot: responses' }], String(report))
+  }
+})
+
+for (const [title, replace, found] of wrong) {
+  t.test(`accountAttacks() finds that ${title}`, async (t) => {
+    const { app } = await open(t, replace)
+    const report = await accountAttacks(app)
+    const cases = report.problems.map((problem) => problem.case)
+    t.ok(
+      cases.some((each) => found.test(each)),
+      String(report),
+    )
+    t.match(report.problems, [{ why: /./ }])
+  })
+}

@@ -141,6 +141,7 @@ const apiKeys = {
   least: 30,
   names: ['redisApiKeys', 'sqlApiKeys', 'ApiKeyStore.replace', 'SqlQuery'],
 }
+const browser = { least: 30, names: ['createSession', 'SessionOptions.tokens', 'Session.fetch'] }
 const kit = { least: 25, names: ['actingAs', 'mintToken', 'MintOptions.broken', 'AttackReport'] }
 const entries: Readonly<Record<string, Entry>> = {
   esm: { file: 'dist/esm/lib/index.d.ts', ...main },
@@ -151,6 +152,8 @@ const entries: Readonly<Record<string, Entry>> = {
   'sessions, cjs': { file: 'dist/cjs/lib/sessions/index.d.ts', ...sessions },
   'api-keys, esm': { file: 'dist/esm/lib/api-keys/index.d.ts', ...apiKeys },
   'api-keys, cjs': { file: 'dist/cjs/lib/api-keys/index.d.ts', ...apiKeys },
+  'browser, esm': { file: 'dist/esm/lib/browser/index.d.ts', ...browser },
+  'browser, cjs': { file: 'dist/cjs/lib/browser/index.d.ts', ...browser },
   'testing, esm': { file: 'dist/esm/lib/testing/index.d.ts', ...kit },
   'testing, cjs': { file: 'dist/cjs/lib/testing/index.d.ts', ...kit },
 }

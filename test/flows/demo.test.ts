@@ -231,7 +231,14 @@ t.test('the routes of the demo answer as its README says', async (t) => {
     const statusOf = async (url: string): Promise<number> => (await app.inject(url)).statusCode
     const home = await app.inject({ url: '/', headers: { accept: 'text/html,*/*' } })
     t.match([home.statusCode, home.headers.location], [302, '/app/'])
-    for (const file of ['', 'page.js', 'session.js', 'keys.js', 'elements.js', 'page.css']) {
+    for (const file of [
+      '',
+      'page.js',
+      'fastify-authn-browser.js',
+      'keys.js',
+      'elements.js',
+      'page.css',
+    ]) {
       const { statusCode, headers } = await app.inject(`/app/${file}`)
       t.equal(statusCode, 200, file)
       t.match(headers['content-security-policy'], /^default-src 'none'; script-src 'self';/)

@@ -7,7 +7,7 @@ import { addDocs, shownLogin } from './docs.js'
 import { prepareKeys } from './keys.js'
 import { createNotes } from './notes.js'
 import { storeOptions } from './stores.js'
-import { createUserService, peopleScopes, seedUsers } from './users.js'
+import { createUserService, peopleScopes, seedUsers, subject } from './users.js'
 import { accountRoutes } from './routes/account.js'
 import { adminRoutes } from './routes/admin.js'
 import { es256Routes } from './routes/es256.js'
@@ -50,7 +50,7 @@ export async function buildApp(settings: Settings, database: Database): Promise<
       // Long-lived credentials for scripts, where a mark says so: see routes/keys.ts and routes/notes.ts.
       apiKeys: { prefix: 'demo', store: sqlApiKeys(storeOptions(database)) },
       access: { scopesOf: () => peopleScopes },
-      login: { routeOptions: shownLogin },
+      login: { routeOptions: shownLogin, subject },
       // Closed by default: startup fails with a route that has no mark. One of another plugin gets its mark from a
       // scope around it: app.register(async (scope) => scope.register(plugin), { auth: false }).
       requireMarks: true,

@@ -34,7 +34,7 @@ function factsOf(
   const facts: [name: string, text: string][] = [
     [
       'Page',
-      `${address}/app/, for people: notes, API keys, logins by a password or an OpenID provider`,
+      `${address}/app/, for people: notes, API keys, sign-up, logins by a password or an OpenID provider`,
     ],
     ['API', `${address}/docs, to try the routes in a browser`],
     ['Manual', `${address}/pages/, the documentation of the package`],
@@ -62,7 +62,10 @@ function factsOf(
     ],
   ]
   if (!isLoopback(host)) {
-    facts.push(['Warning', `anyone who reaches ${host} can sign in with these passwords`])
+    facts.push([
+      'Warning',
+      `anyone who reaches ${host} can sign in with these passwords, and read the demo's mails`,
+    ])
   }
   return facts
 }

@@ -20,6 +20,8 @@ const schema = [
    )`,
   // For a table that an older demo has made, without roles.
   'alter table demo_users add column if not exists role text',
+  // Two sign-ups at the same moment: see `create` in accounts.ts.
+  'create unique index if not exists demo_users_email on demo_users (email)',
   `create table if not exists demo_notes (
      id integer generated always as identity primary key,
      owner_id integer not null references demo_users (id) on delete cascade,

@@ -28,12 +28,18 @@ export const demoUsers = [
  */
 export const peopleScopes = ['notes:read', 'notes:write'] as const
 
-/** Finds the users of Basic, of tokens and of logins in the database. */
+/**
+ * The name of a user in tokens and sessions, whether the user has logged in by name or by address: an address may change, and
+ * go to another person.
+ */
+export const subject = (user: StoredUser): string => user.name
+
+/** Finds the users of Basic, of tokens, of logins and of mails in the database: by name or address. */
 export function createUserService(database: Database): UserService {
   return {
     async findByUsername(username) {
       const [user] = await database.query<StoredUser>(
-        'select id, name, email, role, password from demo_users where name = $1',
+        'select id, name, email, role, password from demo_users where name = $1 or email = lower($1)',
         [String(username)],
       )
       return user
@@ -62,7 +68,7 @@ export async function seedUsers(database: Database, cost: number): Promise<void>
     await database.query(
       `with person as (
          insert into demo_users (name, email, role, password) values ($1, $2, $3, $4)
-         on conflict (name) do nothing returning id
+         on conflict do nothing returning id
        )
        insert into demo_notes (owner_id, title, text, published)
        select id, title, text, published from person, (values

@@ -1,9 +1,11 @@
+import { createAccounts } from './accounts.js'
 import { button, element, find, replaceRows, wordsFor } from './elements.js'
 import { createSession } from './fastify-authn-browser.js'
 import { createKeysPanel } from './keys.js'
+import { createMailbox } from './mailbox.js'
 
 /**
- * @typedef {{ name: string, role: string | null }} User
+ * @typedef {{ name: string, email: string, role: string | null }} User
  * @typedef {{ id: number, owner: string, title: string, text: string, published: boolean }} Note
  * @typedef {{ sid: string, device: string, address: string, created: string, isThis: boolean }} Session
  */
@@ -46,13 +48,18 @@ let user = null
 /** Whose drafts are in the forms. */
 let author = ''
 let requests = 0
+/** @type {Promise<void> | null} */
+let loading = null
 
 watchRequests()
 const session = createSession({ login: '/app/login', onChange: changed })
 const keys = createKeysPanel(ask)
+const mailbox = createMailbox(ask)
+const accounts = createAccounts(session, mailbox, load)
 
 /** @param {User | null} found who is logged in */
 function show(found) {
+  const isOther = found?.name !== user?.name
   user = found
   for (const part of document.querySelectorAll('[data-for]')) {
     if (part instanceof HTMLElement) {
@@ -61,7 +68,11 @@ function show(found) {
   }
   find('#name', HTMLSpanElement).textContent = found?.name ?? ''
   find('#role', HTMLSpanElement).textContent = found?.role ?? ''
-  for (const box of [problem, writeProblem, sessionsProblem, publishedProblem]) box.textContent = ''
+  accounts.show(found)
+  if (isOther) {
+    const boxes = [problem, writeProblem, sessionsProblem, publishedProblem]
+    for (const box of boxes) box.textContent = ''
+  }
   // Nothing of the last user stays but, for the same user, what was typed.
   if (found !== null && found.name !== author) {
     writeForm.reset()
@@ -81,8 +92,10 @@ function show(found) {
  */
 async function changed({ loggedIn, reason }) {
   if (loggedIn) {
+    const before = user?.name
     await load()
-    find('#notes-title', HTMLElement).focus()
+    // A change of the password is a login, too.
+    if (user?.name !== before && !accounts.focus()) find('#notes-title', HTMLElement).focus()
   } else if (reason === 'expired') {
     revoked()
   } else {
@@ -170,8 +183,15 @@ async function answerOf(box, asked) {
   return null
 }
 
-/** Who is logged in, and what is theirs. */
-async function load() {
+/** Who is logged in, and what is theirs: once for all who ask for it meanwhile. */
+function load() {
+  loading ??= loadAll().finally(() => {
+    loading = null
+  })
+  return loading
+}
+
+async function loadAll() {
   const response = await ask('/me').catch(() => null)
   if (response === null || response.status >= 500) {
     status.textContent = 'The server cannot be reached, or has failed. Trying again…'
@@ -326,8 +346,9 @@ writeForm.addEventListener('submit', async (event) => {
 /** @param {boolean} everywhere */
 async function leave(everywhere) {
   sessionsProblem.textContent = ''
-  const { error } = await session.logOut({ everywhere })
+  const { ok, error } = await session.logOut({ everywhere })
   sessionsProblem.textContent = error
+  if (ok) accounts.say(everywhere ? 'You are logged out, here and everywhere else.' : '')
 }
 find('#leave', HTMLButtonElement).addEventListener('click', () => leave(false))
 find('#leave-all', HTMLButtonElement).addEventListener('click', () => leave(true))
@@ -338,6 +359,8 @@ addEventListener('offline', () => {
 addEventListener('online', () => {
   status.textContent = ''
 })
+
+find('#requests', HTMLDetailsElement).open = matchMedia('(width >= 48rem)').matches
 
 // A login with a provider ends here, with `provider` in the address, and where it has failed with `error`.
 const ended = new URLSearchParams(location.search)
@@ -358,3 +381,5 @@ if (user === null && (wasLoggedIn || !session.loggedIn)) {
   }
   await loadPublished()
 }
+if (accounts.isOpened) accounts.focus()
+await mailbox.load()

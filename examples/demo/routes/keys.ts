@@ -1,4 +1,4 @@
-import { Type } from '@sinclair/typebox'
+import { Type, type TSchema } from '@sinclair/typebox'
 import type { ApiKeys } from 'fastify-authn'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { peopleScopes } from '../users.js'
@@ -18,12 +18,35 @@ const newKey = Type.Object(
     }),
     days: Type.Integer({ minimum: 1, maximum: 365, default: 30 }),
   },
-  { additionalProperties: false },
+  {
+    additionalProperties: false,
+    // What the page of the API document fills in.
+    examples: [{ name: 'my script', scopes: ['notes:read'], days: 30 }],
+  },
 )
 const rotation = Type.Object(
   { overlap: Type.Integer({ minimum: 0, maximum: 30 * dayInSeconds, default: dayInSeconds }) },
   { additionalProperties: false },
 )
+
+const time = Type.Unsafe<Date>({ type: 'string', format: 'date-time' })
+const maybe = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
+const made = Type.Object(
+  {
+    id: Type.String(),
+    owner: Type.Union([Type.String(), Type.Number()]),
+    name: Type.String(),
+    scopes: Type.Unsafe<readonly string[]>({ type: 'array', items: { type: 'string' } }),
+    createdAt: time,
+    expiresAt: maybe(time),
+    lastUsedAt: maybe(time),
+    revokedAt: maybe(time),
+    replacedBy: maybe(Type.String()),
+    key: Type.String({ description: 'The key itself, which is not shown again.' }),
+  },
+  { description: 'The new key.' },
+)
+const response = { 201: made }
 
 /** Keys of the user who asks. People have to be logged in for that: a key that leaks must not make others. */
 export function keyRoutes(apiKeys: ApiKeys) {
@@ -36,7 +59,8 @@ export function keyRoutes(apiKeys: ApiKeys) {
 
     app.get('/', { config }, (request) => apiKeys.list(request.user.name))
 
-    app.post('/', { config, schema: { body: newKey } }, async ({ user, body }, reply) => {
+    const schema = { body: newKey, response }
+    app.post('/', { config, schema }, async ({ user, body }, reply) => {
       const { name, scopes, days } = body
       const expiresAt = new Date(Date.now() + days * dayInSeconds * 1000)
       // The only response with the key itself.
@@ -47,10 +71,10 @@ export function keyRoutes(apiKeys: ApiKeys) {
 
     app.post(
       '/:id/rotate',
-      { config, schema: { params, body: rotation } },
+      { config, schema: { params, body: rotation, response } },
       async ({ user, params: { id }, body }, reply) => {
-        const made = await apiKeys.rotate(id, { owner: user.name, overlap: body.overlap })
-        return made === null ? notFound(reply) : reply.code(201).send(made)
+        const key = await apiKeys.rotate(id, { owner: user.name, overlap: body.overlap })
+        return key === null ? notFound(reply) : reply.code(201).send(key)
       },
     )
 

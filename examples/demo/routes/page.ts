@@ -10,10 +10,12 @@ import {
 } from 'fastify-authn'
 import { sqlSessions } from 'fastify-authn/sessions'
 import type { FastifyInstance } from 'fastify'
+import { accountOptions } from '../accounts.js'
+import { createMailbox } from '../mailbox.js'
 import { keyRoutes } from './keys.js'
 import { noteRoutes } from './notes.js'
 import { storeOptions } from '../stores.js'
-import { peopleScopes } from '../users.js'
+import { peopleScopes, subject } from '../users.js'
 import type { Database } from '../database.js'
 import type { Notes } from '../notes.js'
 import type { TypeBoxProvider } from '../typebox.js'
@@ -29,16 +31,19 @@ export function pageRoutes(
 ) {
   return async (server: FastifyInstance) => {
     const app = server.withTypeProvider<TypeBoxProvider>()
+    const mailbox = createMailbox()
     // Left out of the API document, which shows the routes for programs.
     app.addHook('onRoute', (route) => {
       route.schema = { ...route.schema, hide: true }
     })
-    // POST /app/login, /app/login/refresh and /app/logout; GET /app/login/demo and /app/login/demo/callback
+    // POST /app/login, /app/login/refresh, /app/logout, and those of `accounts`, such as /app/sign-up; GET /app/login/demo
+    // and /app/login/demo/callback
     await app.register(authn, {
       userService,
       // A key of its own: tokens of the page are good for the page alone. After a restart, which makes another one,
       // the page refreshes its token.
       jwt: { secret: randomBytes(32).toString('base64url'), expiry },
+      login: { subject },
       cookies: true,
       sessions: {
         name: 'page',
@@ -46,6 +51,7 @@ export function pageRoutes(
       },
       // Users of an OpenID provider get the same session and cookies as those with a password.
       loginWith: { demo },
+      accounts: accountOptions(database, apiKeys, mailbox),
       access: { scopesOf: () => peopleScopes },
     })
     await app.register(files, { auth: false })
@@ -55,6 +61,14 @@ export function pageRoutes(
 
     const config = { auth: true } as const
     app.get('/me', { config }, (request) => request.user)
+
+    // Open, and only right for a demo: whoever reads a mail can use its link.
+    app.get('/mails', { config: { auth: false } }, async (_request, reply) => {
+      // Mails are sent after the response to the request that asks for them.
+      await app.authn.accounts.settled()
+      void reply.header('cache-control', 'no-store')
+      return mailbox.mails()
+    })
 
     app.get('/sessions', { config }, async (request) => {
       const session = app.authn.sessions.of(request)
@@ -101,7 +115,13 @@ const headers = {
 async function files(app: FastifyInstance): Promise<void> {
   for (const [url, file, type] of [
     ['/', 'index.html', 'text/html'],
+    // The pages of the links in mails.
+    ['/sign-up', 'index.html', 'text/html'],
+    ['/reset', 'index.html', 'text/html'],
+    ['/email', 'index.html', 'text/html'],
     ['/page.js', 'page.js', 'text/javascript'],
+    ['/accounts.js', 'accounts.js', 'text/javascript'],
+    ['/mailbox.js', 'mailbox.js', 'text/javascript'],
     ['/keys.js', 'keys.js', 'text/javascript'],
     ['/elements.js', 'elements.js', 'text/javascript'],
     ['/page.css', 'page.css', 'text/css'],

@@ -1,6 +1,7 @@
 import { authn, jwtAuthenticator, type UserService } from 'fastify-authn'
 import type { FastifyInstance } from 'fastify'
 import { shownLogin } from '../docs.js'
+import { subject } from '../users.js'
 
 /**
  * A part of the app with tokens of its own: the plugin is registered again, and the nearest
@@ -14,7 +15,7 @@ export function rs256Routes(userService: UserService) {
       jwtService: app.jwtService,
       authenticator: jwtAuthenticator({ signingMethod: 'RS256' }),
       // POST /rs256/login
-      login: { signingMethod: 'RS256', routeOptions: shownLogin },
+      login: { signingMethod: 'RS256', routeOptions: shownLogin, subject },
     })
 
     app.get('/me', { config: { auth: true } }, (request) => request.user)

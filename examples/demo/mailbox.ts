@@ -1,0 +1,67 @@
+import type { AccountMail, AccountMailKind } from 'fastify-authn'
+
+/** A mail as the page shows it. */
+export interface KeptMail {
+  readonly id: number
+  readonly sent: string
+  readonly to: string
+  readonly subject: string
+  readonly text: string
+  /** The path of the link in it, with its token; null for a mail without one. */
+  readonly open: string | null
+}
+
+/** How many mails are kept. */
+const most = 20
+
+/** What each kind of mail says. */
+const words: Record<AccountMailKind, readonly [subject: string, text: string]> = {
+  'sign-up': [
+    'Finish your sign-up',
+    'Choose a password to finish. If you did not sign up, do nothing.',
+  ],
+  'account-exists': [
+    'You already have an account',
+    'Someone signed up with your address. Log in, or choose a new password.',
+  ],
+  'no-password': ['You have no password', 'Log in with the provider that you have used before.'],
+  reset: ['Choose a new password', 'If you did not ask for this, do nothing.'],
+  invitation: ['You are invited', 'Choose a password to join.'],
+  'email-confirm': [
+    'Confirm your new address',
+    'Open the link in the browser in which you are logged in.',
+  ],
+  'email-change': [
+    'Your address is being changed',
+    'If this is not you, choose a new password: that stops it.',
+  ],
+  'password-changed': [
+    'Your password was changed',
+    'All other sessions are logged out. If this was not you, call us.',
+  ],
+  'email-changed': ['Your address was changed', 'If this was not you, call us.'],
+  'account-deleted': ['Your account was deleted', 'Your notes and API keys are deleted too.'],
+}
+
+/** Stands in for a mail server: keeps the last mails in memory. They are never logged, because a link is a secret. */
+export function createMailbox() {
+  const mails: KeptMail[] = []
+  let sent = 0
+  return {
+    /** The newest first. */
+    mails: (): readonly KeptMail[] => mails,
+
+    sendMail({ kind, to, link }: AccountMail): void {
+      const [subject, text] = words[kind]
+      let open = null
+      if (link !== undefined) {
+        // Without the origin: the demo also listens on ports and hosts that its `accounts.url` does not name.
+        const { pathname, hash } = new URL(link)
+        open = pathname + hash
+      }
+      sent += 1
+      mails.unshift({ id: sent, sent: new Date().toISOString(), to, subject, text, open })
+      mails.splice(most)
+    },
+  }
+}

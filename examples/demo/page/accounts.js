@@ -1,0 +1,233 @@
+// Sign-up, forgotten passwords and the panel "Your account": forms for the routes of the option `accounts`.
+import { button, find } from './elements.js'
+
+/**
+ * @typedef {import('fastify-authn/browser').Session} Session
+ * @typedef {import('fastify-authn/browser').SessionResult} SessionResult
+ * @typedef {{ name: string, email: string }} User
+ */
+
+/** The pages of the links in mails, and what is shown there. */
+const linkViews = new Map([
+  ['/app/sign-up', 'finish'],
+  ['/app/reset', 'reset'],
+  ['/app/email', 'email'],
+])
+/** What only an anonymous visitor sees. */
+const entrances = ['login', 'sign-up', 'forgot']
+
+const news = find('#news', HTMLElement)
+
+/**
+ * @param {Session} session
+ * @param {{ load(): Promise<void>, show(): void }} mailbox
+ * @param {() => Promise<void>} reload shows the user again, after a change
+ */
+export function createAccounts(session, mailbox, reload) {
+  /** @type {User | null} */
+  let user = null
+  let view = ''
+  /** Of the link that was opened. It stays in memory alone, until it is used. */
+  let token = ''
+
+  const opened = linkViews.get(location.pathname)
+  if (opened !== undefined) {
+    if (location.hash !== '') {
+      token = location.hash.slice(1)
+      view = opened
+    }
+    // The token is in no history, and a reload leads to the page.
+    history.replaceState(null, '', '/app/')
+  }
+
+  /** Shows one of the forms, or none: what fits the user. */
+  function draw() {
+    if (user !== null && entrances.includes(view)) view = ''
+    if (user === null && view === '') view = 'login'
+    // The address is confirmed by its user: the form waits for the login.
+    const shown = user === null && view === 'email' ? 'login' : view
+    for (const form of document.querySelectorAll('[data-view]')) {
+      if (!(form instanceof HTMLFormElement)) continue
+      form.hidden = form.dataset.view !== shown
+      if (form.hidden) clear(form)
+    }
+    const isAsked = ['finish', 'reset'].includes(shown)
+    find('#welcome', HTMLElement).hidden = user !== null || isAsked
+  }
+
+  /** @param {string} next */
+  function open(next) {
+    say('')
+    token = ''
+    view = next
+    draw()
+    focus()
+  }
+
+  /** @returns {boolean} whether there is a form that waits to be filled in */
+  function focus() {
+    const field = document.querySelector(
+      '[data-view]:not([hidden]) :is(input, button.primary):not([hidden])',
+    )
+    if (!(field instanceof HTMLElement)) return false
+    field.focus()
+    return true
+  }
+
+  /**
+   * Sends a form, and says what has come of it.
+   *
+   * @param {string} selector
+   * @param {(values: { email: string, new: string, current: string }) => Promise<SessionResult>} send
+   * @param {(values: { email: string }) => unknown} done
+   */
+  function handle(selector, send, done) {
+    const form = find(selector, HTMLFormElement)
+    const problem = find(`${selector} .notice`, HTMLElement)
+    let isSending = false
+    form.addEventListener('submit', async (event) => {
+      event.preventDefault()
+      if (isSending) return
+      isSending = true
+      problem.textContent = ''
+      const [email, password, current] = ['email', 'new', 'current'].map((name) =>
+        String(new FormData(form).get(name) ?? ''),
+      )
+      const values = { email: email ?? '', new: password ?? '', current: current ?? '' }
+      const { ok, error } = await send(values)
+      isSending = false
+      problem.textContent = error
+      if (ok) {
+        clear(form)
+        const details = form.closest('details')
+        if (details !== null) {
+          details.open = false
+          details.querySelector('summary')?.focus()
+        }
+        await done(values)
+      } else {
+        const field = form.querySelector('input:not([hidden])')
+        if (field instanceof HTMLElement) field.focus()
+      }
+      await mailbox.load()
+    })
+  }
+
+  const look = () => button('See the mailbox', mailbox.show)
+
+  handle(
+    '#sign-up',
+    ({ email }) => session.post('sign-up', { email }),
+    ({ email }) => say(`A mail with a link is on its way to ${email}.`, look()),
+  )
+  handle(
+    '#forgot',
+    ({ email }) => session.post('password/forgot', { email }),
+    ({ email }) =>
+      say(`If ${email} has an account here, a mail with a link is on its way.`, look()),
+  )
+  handle(
+    '#finish',
+    (values) => session.post('sign-up/finish', { token, password: values.new }),
+    async () => {
+      await close()
+      say(`Your account is created. You are logged in, and your name is ${user?.name}.`)
+    },
+  )
+  handle(
+    '#reset',
+    (values) => session.post('password/reset', { token, password: values.new }),
+    async () => {
+      // Whoever was logged in here may have been that user, whose sessions are revoked.
+      if (session.loggedIn) await session.refresh().catch(() => false)
+      await close()
+      find('#problem', HTMLElement).textContent = ''
+      say('Your password is changed. Log in with the new one.')
+      if (user === null) focus()
+    },
+  )
+  handle(
+    '#new-address',
+    () => session.post('email/confirm', { token }),
+    async () => {
+      await close()
+      say(`Your address is ${user?.email} now.`)
+      find('#notes-title', HTMLElement).focus()
+    },
+  )
+  handle(
+    '#change-password',
+    (values) =>
+      session.post('password/change', { currentPassword: values.current, password: values.new }),
+    async () => {
+      await reload()
+      say('Your password is changed. Your other sessions are logged out.')
+    },
+  )
+  handle(
+    '#change-email',
+    ({ email, current }) => session.post('email/change', { email, currentPassword: current }),
+    ({ email }) =>
+      say(`Confirm ${email} by the link in the mail. Until then your address stays.`, look()),
+  )
+  handle(
+    '#delete',
+    ({ current }) => session.post('account/delete', { currentPassword: current }),
+    () => say('Your account is deleted.'),
+  )
+
+  /** The link is used up. */
+  async function close() {
+    token = ''
+    view = ''
+    if (session.loggedIn) await reload()
+    draw()
+  }
+
+  for (const link of document.querySelectorAll('[data-open]')) {
+    if (!(link instanceof HTMLElement)) continue
+    link.addEventListener('click', () => open(link.dataset.open ?? ''))
+  }
+  // What was said last is old when something else is done.
+  document.addEventListener('submit', () => say(''), { capture: true })
+
+  return {
+    /** Whether the page was opened by a link of a mail. */
+    isOpened: view !== '',
+    focus,
+    say,
+    /** @param {User | null} found who is logged in */
+    show(found) {
+      const isOther = found?.name !== user?.name
+      user = found
+      for (const place of document.querySelectorAll('.address')) {
+        place.textContent = found?.email ?? ''
+      }
+      for (const form of document.querySelectorAll('details form')) {
+        if (!(form instanceof HTMLFormElement)) continue
+        const name = form.querySelector('[autocomplete=username]')
+        if (name instanceof HTMLInputElement) name.defaultValue = found?.email ?? ''
+        if (isOther) clear(form)
+      }
+      draw()
+      if (found === null && view === 'email') say('Log in to confirm your new address.')
+    },
+  }
+}
+
+/** @param {HTMLFormElement} form */
+function clear(form) {
+  form.reset()
+  const problem = form.querySelector('.notice')
+  if (problem !== null) problem.textContent = ''
+}
+
+/**
+ * Says something at the top of the page, wherever its user is in it.
+ *
+ * @param {string} text
+ * @param {Node[]} actions
+ */
+function say(text, ...actions) {
+  news.replaceChildren(...(text === '' ? [] : [text, ...actions]))
+}

@@ -108,6 +108,7 @@ t.test('a user stays logged in, ends other sessions, and logs out', { skip }, as
 
   await page.locator('#leave-all').click()
   await page.locator('#login').waitFor()
+  await page.locator('#news', { hasText: 'everywhere else' }).waitFor()
   t.equal(await page.locator('#notes li').count(), 0)
   t.strictSame(await page.context().cookies(), [])
   await page.reload()
@@ -164,7 +165,7 @@ t.test('the page keeps what was typed through errors, and fits a phone', { skip 
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme })
       colours.add(await page.evaluate('getComputedStyle(document.body).backgroundColor'))
-      for (const width of [390, 1280]) {
+      for (const width of [360, 1280]) {
         await page.setViewportSize({ width, height: 800 })
         const found = await page.evaluate('document.documentElement.scrollWidth')
         t.equal(found, width, `${url} at ${width} pixels, ${colorScheme}`)
@@ -193,7 +194,7 @@ t.test('a user logs in with the provider by two clicks', { skip }, async (t) => 
   await page.locator('#published li').nth(1).waitFor()
   const picture = process.env.LOGIN_SCREENSHOT
   if (picture !== undefined) {
-    await page.screenshot({ path: picture, clip: { x: 0, y: 0, width: 1000, height: 672 } })
+    await page.screenshot({ path: picture, clip: { x: 0, y: 0, width: 1000, height: 722 } })
   }
   for (const name of ['alice', 'bob']) {
     await signIn.click()
@@ -220,6 +221,85 @@ t.test('a user logs in with the provider by two clicks', { skip }, async (t) => 
   await page.goto(`${origin}/app/?provider=demo&error=Call+us`)
   await page.locator('#problem', { hasText: 'has failed' }).waitFor()
   t.notMatch(await page.content(), 'Call us', 'no word of the address is shown')
+})
+
+t.test('a person signs up, loses the password, and deletes the account', { skip }, async (t) => {
+  const app = await startDemo(t, environment(t.testdir()))
+  const origin = await app.listen({ host: '127.0.0.1', port: 0 })
+  const { page, complaints } = await openPage(t, chromium ?? '', 'fr-FR')
+  const press = (name: string) => page.getByRole('button', { name, exact: true }).press('Enter')
+  const says = (text: string) => page.locator('#news', { hasText: text }).waitFor()
+  /** Opens the link of the newest mail with the subject. */
+  const openMail = async (subject: string): Promise<void> => {
+    await press('See the mailbox')
+    await page.locator('#mailbox-title:focus').waitFor()
+    await page.locator('#mails li', { hasText: subject }).first().locator('a').press('Enter')
+    await page.locator('[data-view]:not([hidden]) :focus').waitFor()
+    t.equal(page.url(), `${origin}/app/`, 'the token is not in the address')
+  }
+  /** Fills in a form from its first field on, and sends it by the keyboard. */
+  const fill = async (form: string, ...values: string[]): Promise<void> => {
+    const fields = page.locator(`${form} input:not([hidden])`)
+    for (const [index, value] of values.entries()) await fields.nth(index).fill(value)
+    await fields.last().press('Enter')
+  }
+  const problem = (form: string) => page.locator(`${form} [role=alert]:not(:empty)`).innerText()
+  const [first, second, third] = ['a long passphrase', 'another passphrase', 'the third passphrase']
+  await page.goto(`${origin}/app/`)
+
+  await press('Create an account')
+  await page.locator('#sign-up input:focus').waitFor()
+  await fill('#sign-up', 'carol@example.org')
+  await says('on its way to carol@example.org')
+  await openMail('Finish your sign-up')
+  await fill('#finish', 'short')
+  t.equal(await problem('#finish'), 'Ce mot de passe est trop court.', 'in French')
+  await fill('#finish', first)
+  await says('your name is carol-3')
+  await page.locator('#notes-title:focus').waitFor()
+
+  await page.locator('summary', { hasText: 'Change the password' }).press('Enter')
+  await fill('#change-password', 'wrong', second)
+  t.equal(await problem('#change-password'), 'Le mot de passe actuel est incorrect.')
+  await fill('#change-password', first, second)
+  await says('Your password is changed')
+  await page.locator('#sessions li').first().waitFor()
+
+  // The link of the new address waits for a login.
+  await page.locator('summary', { hasText: 'Change the e-mail address' }).press('Enter')
+  await fill('#change-email', 'Jones@example.org', second)
+  await says('Confirm Jones@example.org')
+  await page.locator('#mails li', { hasText: 'jones@example.org' }).waitFor()
+  const link = page.locator('#mails li', { hasText: 'Confirm your new address' }).locator('a')
+  const path = String(await link.getAttribute('href'))
+  await page.locator('#leave').click()
+  await page.locator('[name=username]:focus').waitFor()
+  await page.goto(origin + path)
+  await says('Log in to confirm')
+  await logIn(page, { name: 'carol@example.org', password: second })
+  await page.locator('#new-address .primary:focus').press('Enter')
+  await says('jones@example.org now')
+  t.equal(await page.locator('#name').innerText(), 'carol-3')
+
+  await page.locator('#leave').click()
+  await press('Forgot your password?')
+  await fill('#forgot', 'jones@example.org')
+  await says('If jones@example.org has an account')
+  await openMail('Choose a new password')
+  await fill('#reset', third)
+  await says('Log in with the new one')
+  await logIn(page, { name: 'carol-3', password: second })
+  t.equal(await problem('#login'), 'Identifiants incorrects.')
+  await logIn(page, { name: 'jones@example.org', password: third })
+  await page.locator('#notes-title:focus').waitFor()
+
+  await page.locator('summary', { hasText: 'Delete the account' }).press('Enter')
+  await fill('#delete', third)
+  await says('Your account is deleted')
+  await page.locator('[name=username]:focus').waitFor()
+  t.strictSame(await page.context().cookies(), [])
+  const others = complaints.filter((text) => !text.startsWith('Failed to load resource: '))
+  t.strictSame(others, [])
 })
 
 t.test('a user makes, rotates and revokes an API key', { skip }, async (t) => {

@@ -7,6 +7,7 @@ import { buildApp } from '../../examples/demo/app.js'
 import { banner } from '../../examples/demo/banner.js'
 import { readSettings } from '../../examples/demo/config.js'
 import { explain, StartError } from '../../examples/demo/errors.js'
+import type { KeptMail } from '../../examples/demo/mailbox.js'
 import { prepareKeys } from '../../examples/demo/keys.js'
 import { openDatabase } from '../../examples/demo/database.js'
 import { createUserService, demoUsers, seedUsers } from '../../examples/demo/users.js'
@@ -227,6 +228,17 @@ t.test('the routes of the demo answer as its README says', async (t) => {
     t.equal(await statusOf('/notes'), 401)
   })
 
+  await t.test('the API document shows how a key is made', async (t) => {
+    const { paths } = (await app.inject('/docs/json')).json<{ paths: Record<string, unknown> }>()
+    const schema = { properties: { key: { type: 'string' }, createdAt: { format: 'date-time' } } }
+    t.match(paths['/keys/'], {
+      post: {
+        requestBody: { content: { 'application/json': { example: { days: 30 } } } },
+        responses: { 201: { content: { 'application/json': { schema } } } },
+      },
+    })
+  })
+
   await t.test('pages of the demo load without scripts or styles of elsewhere', async (t) => {
     const statusOf = async (url: string): Promise<number> => (await app.inject(url)).statusCode
     const home = await app.inject({ url: '/', headers: { accept: 'text/html,*/*' } })
@@ -235,6 +247,8 @@ t.test('the routes of the demo answer as its README says', async (t) => {
       '',
       'page.js',
       'fastify-authn-browser.js',
+      'accounts.js',
+      'mailbox.js',
       'keys.js',
       'elements.js',
       'page.css',
@@ -312,6 +326,63 @@ t.test('the routes of the demo answer as its README says', async (t) => {
     t.strictSame([await hashOf('alice'), await hashOf('bob')], [weak, other], 'seeded once')
     t.match(await counts(), { users: 2, notes: 4 })
   })
+})
+
+t.test('accounts: a login by address is one of the name, and no name is used again', async (t) => {
+  const app = await startDemo(t, environment(keysDir))
+  const post = (path: string, payload: object, cookie = '') =>
+    app.inject({ method: 'POST', url: `/app/${path}`, payload, headers: { cookie } })
+  const cookieOf = ({ cookies }: { cookies: { name: string; value: string }[] }): string =>
+    cookies.map(({ name, value }) => `${name}=${value}`).join('; ')
+  const mails = async () => (await app.inject('/app/mails')).json<KeptMail[]>()
+  /** Signs up, and gives the cookie. */
+  const signUp = async (email: string): Promise<string> => {
+    t.equal((await post('sign-up', { email })).statusCode, 202)
+    const [{ open, to } = { open: null, to: '' }] = await mails()
+    t.equal(to, email.toLowerCase())
+    const [path, token] = String(open).split('#')
+    t.equal((await app.inject(String(path))).headers['content-type'], 'text/html; charset=utf-8')
+    const finished = await post('sign-up/finish', { token, password })
+    t.equal(finished.statusCode, 200)
+    t.equal((await post('sign-up/finish', { token, password })).statusCode, 400, 'works once')
+    return cookieOf(finished)
+  }
+  const me = async (cookie: string) =>
+    (await app.inject({ url: '/app/me', headers: { cookie } })).json()
+  const sessionsOf = async (cookie: string) =>
+    (await app.inject({ url: '/app/sessions', headers: { cookie } })).json<unknown[]>().length
+
+  // By name, by address and with the provider: the same sub, and so one list of sessions.
+  const { name, email } = profiles.alice
+  const byName = await post('login', { username: name, password: alice.password })
+  const byAddress = await post('login', { username: 'Alice@example.org', password: alice.password })
+  t.equal(await sessionsOf(cookieOf(byName)), 2)
+  for (const path of ['/login', '/rs256/login', '/es256/login']) {
+    const headers = await login(t, app, path, { name: email, password: alice.password })
+    const profile = await app.inject({ url: `${path.replace('login', '')}me`, headers })
+    t.match(profile.body, '"name":"alice"', path)
+  }
+
+  const password = 'a long passphrase of mine'
+  const carol = await signUp('Carol.Jones@example.org')
+  const profile = { id: 3, name: 'carol-jones-3', email: 'carol.jones@example.org', role: 'author' }
+  t.strictSame(await me(carol), profile)
+  const made = await post('keys', { name: 'a', scopes: ['notes:read'], days: 1 }, carol)
+  t.match(made.json(), { owner: profile.name, createdAt: /T/, lastUsedAt: null, key: /^demo_/ })
+  const headers = bearer(made.json<{ key: string }>().key)
+  t.equal((await app.inject({ url: '/notes', headers })).statusCode, 200)
+  t.equal((await post('account/delete', { currentPassword: password }, carol)).statusCode, 204)
+  t.equal((await app.inject({ url: '/notes', headers })).statusCode, 401, 'the key is dead')
+  t.match((await mails())[0], { subject: 'Your account was deleted', open: null })
+  const next = await me(await signUp('carol.jones@example.org'))
+  t.match(next, { email: profile.email, name: /^carol-jones-[4-9]$/ })
+
+  // Also the name of a user of the demo, who is there again after a restart.
+  const cookie = cookieOf(byAddress)
+  const kept = await post('keys', { name: 'a', scopes: ['notes:read'], days: 1 }, cookie)
+  await post('account/delete', { currentPassword: alice.password }, cookie)
+  const keys = await app.authn.apiKeys.list('alice')
+  t.match(keys, [{ id: kept.json<{ id: string }>().id, revokedAt: Date }])
 })
 
 t.test('keys, tokens and notes are still there after a restart', async (t) => {

@@ -49,6 +49,7 @@ export function createAccounts(session, mailbox, reload) {
     for (const form of document.querySelectorAll('[data-view]')) {
       if (!(form instanceof HTMLFormElement)) continue
       form.hidden = form.dataset.view !== shown
+      form.classList.toggle('wide', user !== null)
       if (form.hidden) clear(form)
     }
     const isAsked = ['finish', 'reset'].includes(shown)

@@ -34,6 +34,8 @@ export interface Followed {
   readonly origin: string
   /** Goes on with more pages. */
   follow(pages: readonly string[]): Promise<void>
+  /** What the servers have printed lately. */
+  shown(): string
 }
 
 /**
@@ -56,6 +58,7 @@ export async function follow(
   })
   const followed: Followed = {
     origin: `http://127.0.0.1:${port}`,
+    shown: () => reader.shown(),
     async follow(pages) {
       const textOf = (page: string): string => more.pages?.[page] ?? readPage(page)
       for (const step of pages.flatMap((page) => stepsOf(page, textOf(page)))) {
@@ -140,9 +143,9 @@ class Reader {
     else await this.#type(text, answer, step.answer?.language === 'json')
   }
 
-  /** What the servers have printed lately, for whoever has to find out why a step has failed. */
+  /** What the servers have printed lately, such as for whoever has to find out why a step has failed. */
   shown(): string {
-    return this.#servers.map(({ output }) => output.slice(-2000)).join('\n---\n')
+    return this.#servers.map(({ output }) => output.slice(-4000)).join('\n---\n')
   }
 
   async end(): Promise<void> {

@@ -56,7 +56,8 @@ const needs = {
 
 /** Those that take longest come first, so that none of them is left alone at the end. */
 const first = `
-  tutorials-mobile-api tutorials-api-keys tutorials-web-app flows-demo-page api-keys-processes
+  tutorials-mobile-api tutorials-api-keys tutorials-web-app tutorials-spa flows-demo-page
+  api-keys-processes
   sessions sql sessions-startup flows small cli readme docs editor flows-rotation
 `
   .trim()

@@ -20,7 +20,7 @@ t.test('a single-page app on another origin', { skip: unlessFound('curl') }, asy
   const ports = { 5173: await freePort(), 5432: Number(new URL(server.connectionString).port) }
   // Cut below the list of what the reader does. The lines keep their numbers.
   const lines = readPage(name).split('\n')
-  const cut = lines.indexOf('The API has stored it, and gives it to the user alone.')
+  const cut = lines.indexOf('The API has stored the teapot, and gives it to alice alone.')
   const pages = {
     before: lines.slice(0, cut).join('\n'),
     after: lines.map((line, at) => (at < cut ? '' : line)).join('\n'),

@@ -39,7 +39,8 @@
 //
 // `npm install` links packages out of node_modules, so a page can use no others, and installs this package as it is packed.
 // PORT is a free port, and replaces 3000 in all blocks, as other free ports replace those up to 3999: after 127.0.0.1:,
-// localhost: and PORT=. What listens on another port is started by the test, which says where: `{ ports: { 8080: … } }`.
+// localhost: and PORT=. Where other ports are, the test says: `{ ports: { 8080: … } }`. It has started what listens there,
+// unless the page does.
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import t, { type Test } from 'tap'

@@ -125,7 +125,7 @@ t.test('a new address is confirmed by its user alone', async (t) => {
 })
 
 t.test('an access token is no link, and a link is no access token', async (t) => {
-  const setting = await accountsApp(t, {}, { jwt: { secret, requireExp: false } } as object)
+  const setting = await accountsApp(t, {}, { jwt: { secret, requireExp: false } })
   const { headers, ...links } = await linksOf(setting)
   const { token, refreshToken } = pairOf(await setting.post('/begin', { id: 1 }))
   const tokens = setting.app.jwtService

@@ -14,7 +14,7 @@ const linkViews = new Map([
   ['/app/email', 'email'],
 ])
 /** What only an anonymous visitor sees. */
-const entrances = ['login', 'sign-up', 'forgot']
+const entrances = new Set(['login', 'sign-up', 'forgot'])
 
 const news = find('#news', HTMLElement)
 
@@ -42,7 +42,7 @@ export function createAccounts(session, mailbox, reload) {
 
   /** Shows one of the forms, or none: what fits the user. */
   function draw() {
-    if (user !== null && entrances.includes(view)) view = ''
+    if (user !== null && entrances.has(view)) view = ''
     if (user === null && view === '') view = 'login'
     // The address is confirmed by its user: the form waits for the login.
     const shown = user === null && view === 'email' ? 'login' : view
@@ -91,10 +91,12 @@ export function createAccounts(session, mailbox, reload) {
       if (isSending) return
       isSending = true
       problem.textContent = ''
-      const [email, password, current] = ['email', 'new', 'current'].map((name) =>
-        String(new FormData(form).get(name) ?? ''),
-      )
-      const values = { email: email ?? '', new: password ?? '', current: current ?? '' }
+      const data = new FormData(form)
+      const text = (/** @type {string} */ name) => {
+        const value = data.get(name)
+        return typeof value === 'string' ? value : ''
+      }
+      const values = { email: text('email'), new: text('new'), current: text('current') }
       const { ok, error } = await send(values)
       isSending = false
       problem.textContent = error

@@ -26,8 +26,8 @@ try {
   type(`npm pack --ignore-scripts --pack-destination '${home}'`, /\.tgz\n$/, root)
   type('npm init -y', /"name": "my-app-/)
   type(`npm install --no-audit --no-fund --ignore-scripts ./*.tgz ${names.join(' ')}`, /^added/m)
-  type('npx fastify-authn secret > .env')
-  run('README.md', 'First steps')
+  type('npx fastify-authn secret >> .env')
+  run('README.md')
   run('docs/guides/openapi.md')
   run('docs/reference/routes.md', 'Which routes are open')
   writeFileSync(path.join(home, 'me.test.mjs'), blockOf('docs/guides/testing.md').text)
@@ -47,7 +47,7 @@ try {
 }
 console.log(`${passed} passed, ${process.exitCode === 1 ? 1 : 0} failed`)
 
-/** Runs the first block of a page, or of one of its sections. */
+/** Runs the first program of a page, or of one of its sections. */
 function run(page, heading) {
   const { text, output } = blockOf(page, heading)
   writeFileSync(path.join(home, 'app.mjs'), text)
@@ -58,7 +58,7 @@ function blockOf(page, heading) {
   const markdown = readPage(page)
   const start = heading === undefined ? 0 : markdown.split('\n').indexOf(`## ${heading}`)
   if (start === -1) throw new Error(`${page} has no section "${heading}"`)
-  return blocksOf(markdown).find(({ line }) => line > start)
+  return blocksOf(markdown).find(({ line, language }) => line > start && language !== 'sh')
 }
 
 /** Types a command, which must succeed and print a text: that of the page, or one that matches. */

@@ -172,6 +172,21 @@ t.test('links lead from the README to every page under docs/', async (t) => {
   )
 })
 
+t.test('what docs/README.md and the options call a page is its title', async (t) => {
+  const labelled = ['docs/README.md', 'docs/reference/options.md'].flatMap((page) =>
+    readPage(page)
+      .split('\n')
+      .filter((line) => /^(?:- \[|Guides?: )/.test(line))
+      .flatMap((line) => [...line.matchAll(/\[((?:[^\]`]|`[^`]*`)*)\]\(([^)#]+\.md)\)/g)])
+      .map(([, label, link = '']) => [label, path.posix.join(path.posix.dirname(page), link)]),
+  )
+  t.ok(labelled.length > 80, `${labelled.length} links`)
+  t.strictSame(
+    labelled.filter(([label, page = '']) => !readPage(page).startsWith(`# ${label}\n`)),
+    [],
+  )
+})
+
 t.test('a test follows each page of docs/start', async (t) => {
   const folder = path.join(root, 'test/tutorials')
   const tests = readdirSync(folder).map((file) => readFileSync(path.join(folder, file), 'utf8'))

@@ -35,7 +35,7 @@
 //   for anything within a line, or alone on a line for any lines; JSON is compared as such. Commands without such a block
 //   must succeed.
 //
-//   The line `<!-- not run -->` before a block leaves it out: a proxy, a container.
+//   The line `<!-- not run -->` before a block leaves it out, on all pages: a proxy, a container.
 //
 // `npm install` links packages out of node_modules, so a page can use no others, and installs this package as it is packed.
 // PORT is a free port, and replaces 3000 in all blocks, as other free ports replace those up to 3999: after 127.0.0.1:,
@@ -108,10 +108,12 @@ function partProblems(blocks: readonly Block[]): string[] {
 function markerProblems(block: Block): string[] {
   if (block.marker === null || (block.marker === 'run' && isCode(block))) return []
   if (block.language === 'ts' && fileOf(block) !== undefined) return []
+  if (block.marker === 'not run' && !isCode(block)) return []
   return [`the comment "${block.marker}" means nothing here`]
 }
 
-function textProblems({ language, text, page }: Block): string[] {
+function textProblems({ language, text, page, marker }: Block): string[] {
+  if (marker === 'not run') return []
   if (language === 'sql' && page === 'docs/guides/migrating-hashes.md') return []
   if (language === 'sh') return shellProblems(text, scripts)
   // What is typed in a session; the rest is what was printed.

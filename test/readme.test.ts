@@ -174,6 +174,23 @@ t.test('links lead from the README to every page under docs/', async (t) => {
   )
 })
 
+t.test('tutorials name the Node that they need, and no page overwrites an env file', async (t) => {
+  const tutorials = pages().filter((page) => /^You need Node/m.test(readPage(page)))
+  t.ok(tutorials.length >= 4)
+  // What `--env` needs: see test/cli/commands/token.test.ts.
+  for (const page of tutorials) t.match(readPage(page), /^You need Node 20\.12 or later,/m, page)
+  t.strictSame(
+    pages().filter((page) => /[^>]> ?\.env\b/.test(readPage(page))),
+    [],
+  )
+})
+
+t.test('the README has the install and its first 200 on its first 25 lines', async (t) => {
+  const first = readPage('README.md').split('\n').slice(0, 25).join('\n')
+  t.match(first, /^npm install fastify fastify-authn/m)
+  t.match(first, / 200 /)
+})
+
 t.test('what docs/README.md and the options call a page is its title', async (t) => {
   const labelled = ['docs/README.md', 'docs/reference/options.md'].flatMap((page) =>
     readPage(page)

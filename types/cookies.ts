@@ -2,7 +2,7 @@
 export interface CookieOptions {
   /**
    * A part of the names of the cookies: `shop` makes `__Host-shop-token` and `__Host-shop-refresh`. Two registrations
-   * with cookies on one host need different names. At most 64 letters, digits, `-`, `_` and `.`. Default: none, which
+   * with cookies on one host need different names. At most 64 letters, digits, `-`, `_` and `.`, with a letter or a digit first. Default: none, which
    * makes `__Host-token` and `__Host-refresh`.
    */
   readonly name?: string | undefined

@@ -18,10 +18,13 @@ export const apiKeyPrefix = '^(?=.{2,20}$)[a-z][a-z0-9]*(?:_[a-z0-9]+)*$'
 
 export const schema = strict(
   {
-    prefix: text("2 to 20 characters: words of a-z and 0-9 joined by _, such as 'acme_live'", {
-      pattern: apiKeyPrefix,
-      quoted: true,
-    }),
+    prefix: text(
+      "2 to 20 characters: words of a-z and 0-9 joined by _, a letter first, such as 'acme_live'",
+      {
+        pattern: apiKeyPrefix,
+        quoted: true,
+      },
+    ),
     store: storeFactory(
       "memoryApiKeys(), redisApiKeys(redis, { prefix: 'shop' }) or sqlApiKeys({ query: (text, params) => pool.query(text, params), prefix: 'shop' }) of fastify-authn/api-keys, or a store of the app",
     ),

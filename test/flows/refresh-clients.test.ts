@@ -1,11 +1,10 @@
-// The clients that the docs print, for pages (tokens in cookies) and for apps (tokens in bodies), keep to one contract.
+// The client for apps that a tutorial prints, with tokens in bodies. Pages have lib/browser.
 import { EventEmitter, once } from 'node:events'
 import { setImmediate as turn } from 'node:timers/promises'
 import { compileFunction } from 'node:vm'
 import { transformSync } from 'esbuild'
 import t, { type Test } from 'tap'
 import { passwords } from '../helpers/app.js'
-import { cookiesOf } from '../helpers/cookies.js'
 import { blocksOf, readPage } from '../helpers/readme.js'
 import { sessionApp } from '../helpers/sessions.js'
 
@@ -15,7 +14,6 @@ interface Client {
   logOut(): Promise<void>
 }
 type Answer = (reach: () => Promise<Response>) => Promise<Response>
-const kinds = ['page', 'app'] as const
 
 /** A function of a module that a page prints. */
 function printed<T>(page: string, name: string, globals: object): T {
@@ -27,8 +25,8 @@ function printed<T>(page: string, name: string, globals: object): T {
 }
 
 /** A client on which alice has logged in, and everything around it: its network, its clock, its timers, its app. */
-async function setUp(t: Test, kind: (typeof kinds)[number]) {
-  const app = await sessionApp(t, kind === 'page' ? { cookies: true } : {})
+async function setUp(t: Test) {
+  const app = await sessionApp(t, {})
   const state = {
     logouts: 0,
     now: 0,
@@ -39,10 +37,8 @@ async function setUp(t: Test, kind: (typeof kinds)[number]) {
     timer: null as { run: () => void; milliseconds: number } | null,
   }
   const answers = new Map<string, Answer[]>()
-  const jar = new Map<string, string>()
 
   async function reach(url: string, init: RequestInit = {}): Promise<Response> {
-    const cookie = [...jar].map((pair) => pair.join('=')).join('; ')
     const {
       method = 'GET',
       headers,
@@ -51,10 +47,9 @@ async function setUp(t: Test, kind: (typeof kinds)[number]) {
     const reply = await app.inject({
       method,
       url,
-      headers: { ...Object.fromEntries(new Headers(headers)), ...(cookie !== '' && { cookie }) },
+      headers: Object.fromEntries(new Headers(headers)),
       ...(body !== undefined && { payload: body }),
     })
-    for (const { name, value } of cookiesOf(reply)) jar.set(name, value)
     const { statusCode: status } = reply
     return new Response(status === 204 ? null : reply.body, { status })
   }
@@ -86,17 +81,11 @@ async function setUp(t: Test, kind: (typeof kinds)[number]) {
     save: async (tokens: typeof state.kept) => void (state.kept = tokens),
   }
   const open = async (): Promise<Client> =>
-    kind === 'page'
-      ? printed<(options: object) => Client>(
-          'docs/guides/refresh-clients.md',
-          'createSession',
-          globals,
-        )({ onLogout })
-      : printed<(options: object) => Promise<Client>>(
-          'docs/start/mobile-client.md',
-          'openSession',
-          globals,
-        )({ onLogout, storage, baseUrl: 'http://app.example', device: 'a phone' })
+    printed<(options: object) => Promise<Client>>(
+      'docs/start/mobile-client.md',
+      'openSession',
+      globals,
+    )({ onLogout, storage, baseUrl: 'http://app.example', device: 'a phone' })
   const client = await open()
   t.equal((await client.logIn('alice', 'wrong')).status, 401)
   t.equal((await client.logIn('alice', passwords.alice)).status, 200)
@@ -136,123 +125,103 @@ function held(answer: Answer): { answer: Answer; release(): void } {
   }
 }
 
-for (const kind of kinds) {
-  t.test(
-    `${kind}: the client refreshes once after a 401 and sends the request again`,
-    async (t) => {
-      const { me, answer, refreshes, state } = await setUp(t, kind)
-      const late = held(unauthorized)
-      answer('/me', late.answer, unauthorized, unauthorized)
-      const first = me()
-      t.strictSame(await Promise.all([me(), me()]), [200, 200])
-      late.release()
-      t.equal(await first, 200, 'sent before the refresh')
-      t.equal(refreshes(), 1)
-      answer('/me', unauthorized, unauthorized)
-      t.strictSame([await me(), refreshes(), state.logouts], [401, 2, 0])
-    },
-  )
-
-  t.test(`${kind}: the client tries a failed refresh again and logs no user out`, async (t) => {
-    const { client, me, answer, refreshes, state } = await setUp(t, kind)
-    const busy = status(503)
-    answer('/me', unauthorized)
-    answer('/login/refresh', status(503, { 'retry-after': '3' }), busy, busy, busy)
-    await t.rejects(client.request('/me'), { message: /503/ })
-    t.match(state.waits, [/[34]/, /[23]/, /[456]/], 'it waits longer each time')
-    t.equal(refreshes(), 4)
-
-    answer('/me', unauthorized)
-    answer('/login/refresh', busy, status(429), status(502))
-    t.equal(await me(), 200, 'the server is back')
-
-    const portal: Answer = async () => new Response('<p>Welcome to our hotel</p>')
-    for (const away of [offline, portal]) {
-      const before = refreshes()
-      answer('/me', unauthorized)
-      answer('/login/refresh', away, away)
-      await t.rejects(client.request('/me'))
-      t.equal(refreshes() - before, 2)
-    }
-    answer('/me', offline)
-    await t.rejects(client.request('/me'), TypeError)
-
-    answer('/me', unauthorized)
-    answer('/login/refresh', lost)
-    t.equal(await me(), 200, 'the server gives the same tokens again')
-    t.equal(state.logouts, 0)
-  })
-
-  t.test(`${kind}: the client logs out once when its session was revoked`, async (t) => {
-    const { app, me, refreshes, state } = await setUp(t, kind)
-    await app.authn.sessions.revoke({ sub: 'alice' })
-    t.strictSame(await Promise.all([me(), me()]), [401, 401])
-    t.strictSame([refreshes(), state.logouts, state.timer], [1, 1, null])
-    t.strictSame(state.kept, null)
-  })
-
-  t.test(`${kind}: the client stays logged in until a logout succeeds`, async (t) => {
-    const { app, client, me, answer, refreshes, state } = await setUp(t, kind)
-    for (const answered of [offline, status(503)]) {
-      answer('/logout', answered)
-      await t.rejects(client.logOut())
-    }
-    t.strictSame([await me(), state.logouts], [200, 0])
-    const slow = held((reach) => reach())
-    answer('/me', unauthorized)
-    answer('/login/refresh', slow.answer)
-    const waiting = me()
-    await turn()
-    await client.logOut()
-    slow.release()
-    t.equal(await waiting, 401)
-    t.strictSame([state.logouts, state.timer, state.kept], [1, null, null])
-    t.strictSame(await app.authn.sessions.list('alice'), [])
-    t.equal(refreshes(), 1)
-  })
-
-  t.test(`${kind}: the client does not send a request again as another user`, async (t) => {
-    const { client, me, answer, state } = await setUp(t, kind)
-    const slow = held(unauthorized)
-    answer('/me', slow.answer)
-    const waiting = me()
-    await client.logIn('bob', passwords.bob)
-    slow.release()
-    t.equal(await waiting, 401)
-    const slower = held((reach) => reach())
-    answer('/me', unauthorized)
-    answer('/login/refresh', slower.answer)
-    const another = me()
-    await turn()
-    await client.logIn('alice', passwords.alice)
-    slower.release()
-    t.equal(await another, 401)
-    t.equal(await me(), 200)
-    t.strictSame(
-      state.sent.filter((entry) => entry.startsWith('/me')),
-      ['/me 401', '/me 401', '/me 200'],
-    )
-    t.equal(state.logouts, 0)
-  })
-}
-
-t.test('page: a timer refreshes before the token expires, later after failures', async (t) => {
-  const { answer, refreshes, state } = await setUp(t, 'page')
-  const fire = async () => {
-    state.timer?.run()
-    for (let turns = 0; turns < 50; turns += 1) await turn()
-    return state.timer?.milliseconds
-  }
-  t.equal(state.timer?.milliseconds, 200_000, 'after the login')
-  t.strictSame([await fire(), refreshes()], [200_000, 1])
-  const busy = status(503)
-  answer('/login/refresh', busy, busy, busy, busy)
-  t.strictSame([await fire(), refreshes()], [30_000, 5])
-  t.strictSame([await fire(), refreshes(), state.logouts], [200_000, 6, 0])
+t.test('the client refreshes once after a 401 and sends the request again', async (t) => {
+  const { me, answer, refreshes, state } = await setUp(t)
+  const late = held(unauthorized)
+  answer('/me', late.answer, unauthorized, unauthorized)
+  const first = me()
+  t.strictSame(await Promise.all([me(), me()]), [200, 200])
+  late.release()
+  t.equal(await first, 200, 'sent before the refresh')
+  t.equal(refreshes(), 1)
+  answer('/me', unauthorized, unauthorized)
+  t.strictSame([await me(), refreshes(), state.logouts], [401, 2, 0])
 })
 
-t.test('app: the client refreshes by its clock, and keeps tokens over a restart', async (t) => {
-  const { app, client, me, open, answer, refreshes, state } = await setUp(t, 'app')
+t.test('the client tries a failed refresh again and logs no user out', async (t) => {
+  const { client, me, answer, refreshes, state } = await setUp(t)
+  const busy = status(503)
+  answer('/me', unauthorized)
+  answer('/login/refresh', status(503, { 'retry-after': '3' }), busy, busy, busy)
+  await t.rejects(client.request('/me'), { message: /503/ })
+  t.match(state.waits, [/[34]/, /[23]/, /[456]/], 'it waits longer each time')
+  t.equal(refreshes(), 4)
+
+  answer('/me', unauthorized)
+  answer('/login/refresh', busy, status(429), status(502))
+  t.equal(await me(), 200, 'the server is back')
+
+  const portal: Answer = async () => new Response('<p>Welcome to our hotel</p>')
+  for (const away of [offline, portal]) {
+    const before = refreshes()
+    answer('/me', unauthorized)
+    answer('/login/refresh', away, away)
+    await t.rejects(client.request('/me'))
+    t.equal(refreshes() - before, 2)
+  }
+  answer('/me', offline)
+  await t.rejects(client.request('/me'), TypeError)
+
+  answer('/me', unauthorized)
+  answer('/login/refresh', lost)
+  t.equal(await me(), 200, 'the server gives the same tokens again')
+  t.equal(state.logouts, 0)
+})
+
+t.test('the client logs out once when its session was revoked', async (t) => {
+  const { app, me, refreshes, state } = await setUp(t)
+  await app.authn.sessions.revoke({ sub: 'alice' })
+  t.strictSame(await Promise.all([me(), me()]), [401, 401])
+  t.strictSame([refreshes(), state.logouts, state.timer], [1, 1, null])
+  t.strictSame(state.kept, null)
+})
+
+t.test('the client stays logged in until a logout succeeds', async (t) => {
+  const { app, client, me, answer, refreshes, state } = await setUp(t)
+  for (const answered of [offline, status(503)]) {
+    answer('/logout', answered)
+    await t.rejects(client.logOut())
+  }
+  t.strictSame([await me(), state.logouts], [200, 0])
+  const slow = held((reach) => reach())
+  answer('/me', unauthorized)
+  answer('/login/refresh', slow.answer)
+  const waiting = me()
+  await turn()
+  await client.logOut()
+  slow.release()
+  t.equal(await waiting, 401)
+  t.strictSame([state.logouts, state.timer, state.kept], [1, null, null])
+  t.strictSame(await app.authn.sessions.list('alice'), [])
+  t.equal(refreshes(), 1)
+})
+
+t.test('the client does not send a request again as another user', async (t) => {
+  const { client, me, answer, state } = await setUp(t)
+  const slow = held(unauthorized)
+  answer('/me', slow.answer)
+  const waiting = me()
+  await client.logIn('bob', passwords.bob)
+  slow.release()
+  t.equal(await waiting, 401)
+  const slower = held((reach) => reach())
+  answer('/me', unauthorized)
+  answer('/login/refresh', slower.answer)
+  const another = me()
+  await turn()
+  await client.logIn('alice', passwords.alice)
+  slower.release()
+  t.equal(await another, 401)
+  t.equal(await me(), 200)
+  t.strictSame(
+    state.sent.filter((entry) => entry.startsWith('/me')),
+    ['/me 401', '/me 401', '/me 200'],
+  )
+  t.equal(state.logouts, 0)
+})
+
+t.test('the client refreshes by its clock, and keeps tokens over a restart', async (t) => {
+  const { app, client, me, open, answer, refreshes, state } = await setUp(t)
   state.now = 199_000
   t.strictSame([await me(), refreshes()], [200, 0])
   const slow = held((reach) => reach())

@@ -49,7 +49,9 @@ const issue: Command<IssueOptions> = {
   exits: ['done', 'the store cannot be reached'],
   async run({ keyPrefix, name, scope: scopes = [], expires, ...where }, [owner]) {
     if (!new RegExp(apiKeyPrefix).test(keyPrefix)) {
-      misuse('--key-prefix: expected 2 to 20 characters, words of a-z and 0-9 joined by _.')
+      misuse(
+        '--key-prefix: expected 2 to 20 characters, words of a-z and 0-9 joined by _, a letter first.',
+      )
     }
     const days = expires === 'never' ? null : Number(/^(\d{1,5})d$/.exec(expires)?.[1] ?? 0)
     if (days === 0) misuse('--expires: expected days, such as 90d, or never.')

@@ -48,6 +48,22 @@ t.test('each user has a limit of their own, also behind one address', async (t) 
   await answer({ url, headers: other }, 200, { id: 2, username: 'bob' }, left(3, 2))
 })
 
+t.test('each API key of a user has a limit of its own', async (t) => {
+  const { app, answer } = await setUp(t)
+  await app.ready()
+  const issued = { owner: 'alice', scopes: ['reports:read'], expiresAt: null }
+  for (const name of ['one', 'another']) {
+    const { key } = await app.authn.apiKeys.issue({ ...issued, name })
+    const request = { url: '/reports', headers: { authorization: `Bearer ${key}` } }
+    for (const remaining of [2, 1, 0]) {
+      await answer(request, 200, { reports: 'none' }, left(3, remaining))
+    }
+    await answer(request, 429, exceeded, tooMany(3))
+  }
+  const headers = await login(t, app, '/login', alice)
+  await answer({ url, headers }, 200, { id: 1, username: 'alice' }, left(3, 2))
+})
+
 t.test('anonymous requests are limited by address', async (t) => {
   const { app, answer } = await setUp(t)
   const headers = await login(t, app, '/login', alice)
@@ -57,6 +73,9 @@ t.test('anonymous requests are limited by address', async (t) => {
   }
   await answer({ url: '/news' }, 429, exceeded, tooMany(3))
   await answer({ url: '/news', remoteAddress: '192.0.2.1' }, 200, news, left(3, 2))
+  // One client has all addresses of a /64 network.
+  await answer({ url: '/news', remoteAddress: '2001:db8::1' }, 200, news, left(3, 2))
+  await answer({ url: '/news', remoteAddress: '2001:db8::2' }, 200, news, left(3, 1))
   await answer({ url: '/news', headers }, 200, news, left(3, 2))
   await answer({ url: '/health' }, 200, { status: 'ok' }, unlimited)
 })

@@ -139,8 +139,10 @@ export const optional = Type.Optional
 export const flag = Type.Boolean({ description: 'true or false' })
 export const fieldName = text('a non-empty field name')
 
-export const whole = (minimum: number, maximum: number) =>
-  Type.Integer({ minimum, maximum, description: `a whole number from ${minimum} to ${maximum}` })
+export const whole = (minimum: number, maximum: number, note = '') => {
+  const description = `a whole number from ${minimum} to ${maximum}${note}`
+  return Type.Integer({ minimum, maximum, description })
+}
 
 /** Seconds. The maximum also catches values that were meant as milliseconds. */
 export const seconds = (maximum: number) =>

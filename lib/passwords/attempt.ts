@@ -1,7 +1,19 @@
 import type { FastifyRequest } from 'fastify'
 import { refusal } from '../errors/errors.js'
 import type { FailureKeys, Throttle } from '../throttle/throttle.js'
-import type { CheckTools } from './check-tools.js'
+import type { CredentialCache } from './credential-cache.js'
+import type { Hashing } from './verify.js'
+import type { UserService } from '../../types/user-service.js'
+
+export interface CheckTools {
+  readonly userService: UserService
+  readonly passwordField: string
+  readonly userServiceTimeout: number | undefined
+  readonly hashing: Hashing
+  readonly throttle: Throttle | null
+  /** Only for Basic, which sends the password with every request. */
+  readonly cache: CredentialCache | null
+}
 
 /** One use of a username and a password, which the throttle may reject, and which may be counted as a failure. */
 export class PasswordAttempt {

@@ -1,12 +1,11 @@
 import type { FastifyRequest } from 'fastify'
 import { isGone, ABANDONED } from '../http/disconnect.js'
-import { refusal } from '../errors/errors.js'
-import type { CheckTools } from './check-tools.js'
-import { createHashReader } from './hash-reader.js'
-import type { StoredHash } from './kinds/hash-kind.js'
+import { faultOf, refusal } from '../errors/errors.js'
+import { parametersOf } from './hashing.js'
+import type { HashKind, StoredHash } from './kinds/hash-kind.js'
 import { createRehash, isReplaced } from './rehash.js'
-import { PasswordAttempt } from './attempt.js'
-import { readHash, verifyInTurn } from './verify.js'
+import { PasswordAttempt, type CheckTools } from './attempt.js'
+import { readHash, verifyInTurn, type Hashing } from './verify.js'
 import { findUser, isUsableName } from '../users/user.js'
 
 /** A user whose password was right. */
@@ -101,4 +100,45 @@ async function compareInTurn(
     },
     onWrong: () => attempt.countInAdvance(),
   })
+}
+
+/** Makes the function that reads the hash of a user: null, with a warning, for what is no hash or above a ceiling. */
+function createHashReader({ passwordField, hashing }: CheckTools) {
+  const { maxCost, maxMemory } = hashing
+  const warned = new Set<HashKind>()
+  return (user: object, { log }: FastifyRequest): StoredHash | null => {
+    if (!(passwordField in user)) {
+      const text = `The user has no field ${JSON.stringify(passwordField)}. Return it from findByUsername, or name the field that holds the password hash in the option "passwordField".`
+      throw faultOf('ERR_AUTH_PASSWORD_FIELD', new TypeError(text))
+    }
+    const value = (user as Record<string, unknown>)[passwordField]
+    // Of a user who logs in otherwise.
+    if (value === null) return null
+    const read = readHash(value, hashing)
+    if (read.hash === null) {
+      const about = { passwordField, maxCost, maxMemory }
+      log.warn(about, `The stored password of a user was rejected: ${read.reason}`)
+      return null
+    }
+    const { kind, strength } = read.hash
+    const problem = timeProblemOf(read.hash, hashing)
+    if (problem !== null && !warned.has(kind)) {
+      warned.add(kind)
+      log.warn({ passwordField, ...(strength.cost > 0 && { cost: strength.cost }) }, problem)
+    }
+    return read.hash
+  }
+}
+
+/** Why rejections for a user with such a hash take longer than those of unknown names; null where they do not. */
+function timeProblemOf({ kind, strength }: StoredHash, { profiles }: Hashing): string | null {
+  const profile = profiles.find((each) => each.kind === kind)
+  if (profile && kind.work(strength) <= kind.work(profile.strength)) return null
+  const numbers = parametersOf(strength).map(([name, value]) => `, ${name}: ${value}`)
+  const entry = `{ algorithm: '${kind.name}'${numbers.join('')} }`
+  const remedy =
+    profile === profiles[0]
+      ? `Raise "hashing" to ${entry}`
+      : `Put ${entry} into "hashing.migrateFrom" until no user has such a hash`
+  return `A stored password hash is ${profile ? `stronger than those of "hashing"` : `of another algorithm than "hashing"`}, so that unknown usernames are rejected faster than its user. ${remedy}. This is logged once`
 }

@@ -3,7 +3,10 @@ import { wrongOption } from '../errors/errors.js'
 import { check, oneOf, options, seconds, whole } from '../options/check.js'
 import { defaults, withDefaults } from '../options/defaults.js'
 import type { HashingOptions } from '../../types/passwords.js'
+import { argon2 } from './kinds/argon2.js'
+import { bcrypt } from './kinds/bcrypt.js'
 import { foreignKind } from './kinds/foreign.js'
+import { scrypt } from './kinds/scrypt.js'
 import {
   noStrength,
   type HashAlgorithmKind,
@@ -11,7 +14,9 @@ import {
   type StoredHash,
   type Strength,
 } from './kinds/hash-kind.js'
-import { kinds } from './kinds/table.js'
+
+/** The kinds that new hashes can have, and that are verified in every app. */
+export const kinds: readonly HashAlgorithmKind[] = [bcrypt, argon2, scrypt]
 
 /** An algorithm with its parameters, whose work each rejection takes. */
 export interface Profile<Kind extends HashKind = HashKind> {
@@ -23,12 +28,14 @@ export interface Profile<Kind extends HashKind = HashKind> {
 export const longestText = 512
 
 /** The most bytes of a password that an algorithm accepts by default. */
-export const longestFor = ({ longest }: HashAlgorithmKind): number => Math.min(longest, longestText)
-
-export type ResolvedHashing = ReturnType<typeof resolveHashing>
+export const longestFor = ({ longest }: HashKind): number => Math.min(longest, longestText)
 
 const algorithm = oneOf(kinds.map(({ name }) => name))
 const parameterNames = Object.keys(noStrength) as (keyof Strength)[]
+
+/** The parameters of a hash, by their names. */
+export const parametersOf = (strength: Strength): [string, number][] =>
+  Object.entries(strength).filter(([, value]) => value > 0)
 
 const schema = options({
   algorithm,
@@ -38,60 +45,73 @@ const schema = options({
     description: 'an array of at most 4 entries',
   }),
   maxCost: whole(4, 31),
-  maxMemory: {
-    ...whole(8192, 16_777_216),
-    description: 'a whole number from 8192 to 16777216 in KiB: 262144 for 256 MiB',
-  },
+  maxMemory: whole(8192, 16_777_216, ' in KiB: 262144 for 256 MiB'),
   concurrency: whole(1, 1024),
   maxQueue: whole(0, 1_000_000),
   maxWait: seconds(60),
 })
 
-/** What the option `hashing` may be. @throws ERR_AUTH_OPTION */
-export function checkHashing(given: unknown): HashingOptions {
-  return withDefaults({}, check<HashingOptions>(schema, given, 'hashing')) as HashingOptions
-}
-
-/** The options of a registration inside of an app: those of the first one are the defaults of the others. */
-export function inheritHashing(outer: HashingOptions, given: HashingOptions): HashingOptions {
+/**
+ * Checks the option of a registration, and adds that of the first one of its app.
+ *
+ * @throws ERR_AUTH_OPTION
+ */
+export function inheritHashing(outer: HashingOptions, option: unknown = {}): HashingOptions {
+  const given = withDefaults({}, check<HashingOptions>(schema, option, 'hashing'))
   const isOther = given.algorithm !== undefined && given.algorithm !== (outer.algorithm ?? 'bcrypt')
   const dropped = isOther ? [...parameterNames, 'migrateFrom'] : []
   const kept = Object.entries(outer).filter(([name]) => !dropped.includes(name))
-  return { ...Object.fromEntries(kept), ...given }
+  return { ...Object.fromEntries(kept), ...given } as HashingOptions
 }
 
+export type ResolvedHashing = ReturnType<typeof resolveHashing>
+
 /**
- * @param given - {@link checkHashing} has checked it
+ * @param given - {@link inheritHashing} has checked it
  * @param timeout - seconds that `verify` of a foreign kind may take
  * @throws ERR_AUTH_OPTION
  */
 export function resolveHashing(given: HashingOptions, timeout?: number) {
-  const { migrateFrom = [], ...others } = given
-  const chosen = parameterNames.concat('algorithm' as never).map((name) => [name, others[name]])
-  const wanted = profileOf(withDefaults({}, Object.fromEntries(chosen) as object), 'hashing')
-  const entries = migrateFrom.map((entry, at) => {
-    const where = `hashing.migrateFrom.${at}`
-    return 'pattern' in checkEntry(entry, where)
-      ? { kind: foreignKind(entry, where, timeout), strength: noStrength }
-      : profileOf(withDefaults({}, entry), where)
+  const resolved = withDefaults(defaults.hashing, given)
+  const { migrateFrom = [], maxCost, maxMemory, concurrency, maxQueue, maxWait, ...own } = resolved
+  const places = ['hashing', ...migrateFrom.map((_, at) => `hashing.migrateFrom.${at}`)]
+  const wanted = profileOf(own, 'hashing')
+  const entries = migrateFrom.map((entry, at): Profile => {
+    const place = String(places[at + 1])
+    const [isOwn, isForeign] = ['algorithm', 'pattern'].map((name) => Object.hasOwn(entry, name))
+    if (isOwn === isForeign) {
+      wrongOption(
+        `option "${place}": found ${isOwn === true ? 'both "algorithm" and' : 'neither "algorithm" nor'} "pattern", expected one of them: { algorithm: 'bcrypt', cost: 10 }, or { pattern, verify, sample }.`,
+      )
+    }
+    if (isOwn === true) return profileOf(entry, place)
+    return { kind: foreignKind(entry, place, kinds, timeout), strength: noStrength }
   })
-  const profiles: readonly Profile[] = [wanted, ...entries]
-  checkDoubles(profiles)
-  const { maxQueue, maxWait, concurrency, ...limits } = withDefaults(defaults.hashing, others)
-  const costs = profiles.map(({ kind, strength }) => (kind === kinds[0] ? strength.cost : 0))
-  const { maxMemory } = limits
-  const maxCost = given.maxCost ?? Math.max(limits.maxCost, ...costs)
-  profiles.forEach((profile, at) => {
-    const where = at === 0 ? 'hashing' : `hashing.migrateFrom.${at - 1}`
-    checkCeilings(profile, { maxCost, maxMemory }, where)
-  })
-  const foreign = profiles.map(({ kind }) => kind).filter((kind) => !isOurs(kind))
+  const profiles = [wanted, ...entries]
+  for (const [at, { kind }] of profiles.entries()) {
+    const first = profiles.findIndex((each) => each.kind === kind)
+    if (first < at) {
+      wrongOption(
+        `option "${places[at]}.algorithm": found ${kind.name}, which "${places[first]}" has already, expected another algorithm. Leave the entry out.`,
+      )
+    }
+  }
+  const costs = profiles.map(({ kind, strength }) => (kind === bcrypt ? strength.cost : 0))
+  const ceilings = { maxCost: given.maxCost ?? Math.max(maxCost, ...costs), maxMemory }
+  for (const [at, profile] of profiles.entries()) {
+    const problem = ceilingOf(profile, ceilings)
+    const { kind, strength } = profile
+    const name = kind === bcrypt ? 'maxCost' : 'maxMemory'
+    const found = kind === bcrypt ? strength.cost : kind.memory(strength)
+    if (problem !== null) {
+      wrongOption(
+        `option "hashing.${name}": found ${ceilings[name]}, but the hashes of "${places[at]}" (${found}) would not be accepted: their ${problem}. Raise "hashing.${name}", or lower the parameters.`,
+      )
+    }
+  }
+  const foreign = entries.map(({ kind }) => kind).filter(({ name }) => name === 'other')
   const queue = { concurrency, maxQueue, maxWait, budget: given.maxMemory }
-  return { wanted, profiles, foreign, maxCost, maxMemory, queue }
-}
-
-export function isOurs(kind: HashKind): kind is HashAlgorithmKind {
-  return kinds.includes(kind as HashAlgorithmKind)
+  return { wanted, profiles, known: [...kinds, ...foreign], ...ceilings, queue }
 }
 
 /**
@@ -102,67 +122,38 @@ export function isOurs(kind: HashKind): kind is HashAlgorithmKind {
  */
 export function profileOf(given: object, where = ''): Profile<HashAlgorithmKind> {
   const prefix = where === '' ? '' : `${where}.`
-  const { algorithm: name = 'bcrypt', ...parameters } = given as HashingOptions
+  const { algorithm: name = 'bcrypt', ...parameters } = withDefaults({}, given as HashingOptions)
   check(algorithm, name, `${prefix}algorithm`)
   const kind = kinds.find((each) => each.name === name) as HashAlgorithmKind
   const known = Object.keys(kind.members)
   const other = parameterNames.find((each) => each in parameters && !known.includes(each))
-  if (other !== undefined && parameters[other] !== undefined) {
+  if (other !== undefined) {
     wrongOption(
       `option "${prefix}${other}": found beside the algorithm ${name}, which has no such parameter, expected ${known.join(', ')}. Leave it out, or set "${prefix}algorithm".`,
     )
   }
   const checked = check<Partial<Strength>>(options(kind.members), parameters, where)
   const strength = withDefaults(kind.defaults, checked)
-  const problem = kind.problem(strength)
+  const problem = kind.problem?.(strength) ?? null
   if (problem !== null) wrongOption(`option "${prefix}cost": ${problem}.`)
   return { kind, strength }
-}
-
-function checkEntry(entry: object, where: string): object {
-  const [isOwn, isForeign] = ['algorithm', 'pattern'].map((name) => Object.hasOwn(entry, name))
-  if (isOwn !== isForeign) return entry
-  return wrongOption(
-    `option "${where}": found ${isOwn === true ? 'both "algorithm" and' : 'neither "algorithm" nor'} "pattern", expected one of them: { algorithm: 'bcrypt', cost: 10 }, or { pattern, verify, sample }.`,
-  )
-}
-
-function checkDoubles(profiles: readonly Profile[]): void {
-  profiles.forEach(({ kind }, at) => {
-    const first = profiles.findIndex((each) => each.kind === kind)
-    if (first === at || !isOurs(kind)) return
-    const place = first === 0 ? '"hashing"' : `"hashing.migrateFrom.${first - 1}"`
-    wrongOption(
-      `option "hashing.migrateFrom.${at - 1}.algorithm": found ${kind.name}, which ${place} has already, expected another algorithm. Leave the entry out.`,
-    )
-  })
-}
-
-export interface Ceilings {
-  readonly maxCost: number
-  readonly maxMemory: number
 }
 
 /** @returns the ceiling that a hash is above; null for none */
 export function ceilingOf(
   { kind, strength }: Profile | StoredHash,
-  { maxCost, maxMemory }: Ceilings,
+  { maxCost, maxMemory }: Pick<ResolvedHashing, 'maxCost' | 'maxMemory'>,
 ): string | null {
-  if (kind === kinds[0]) return strength.cost > maxCost ? `cost is above "hashing.maxCost"` : null
+  if (kind === bcrypt) return strength.cost > maxCost ? 'cost is above "hashing.maxCost"' : null
   if (kind.memory(strength) > maxMemory) return 'memory is above "hashing.maxMemory"'
   if (kind.work(strength) > 4 * maxMemory) return 'work is above 4 times "hashing.maxMemory"'
   return null
 }
 
-function checkCeilings(profile: Profile, ceilings: Ceilings, where: string): void {
-  const problem = ceilingOf(profile, ceilings)
-  if (problem === null) return
-  const { kind, strength } = profile
-  const [name, highest, found] =
-    kind === kinds[0]
-      ? ['maxCost', ceilings.maxCost, strength.cost]
-      : ['maxMemory', ceilings.maxMemory, kind.memory(strength)]
-  wrongOption(
-    `option "hashing.${name}": found ${highest}, but the hashes of "${where}" (${found}) would not be accepted: their ${problem}. Raise "hashing.${name}", or lower the parameters.`,
-  )
+/** Whether an algorithm takes less with some parameters. */
+export function isBelow(
+  { kind, strength }: Profile,
+  least: { readonly memory: number; readonly work: number },
+): boolean {
+  return kind.memory(strength) < least.memory || kind.work(strength) < least.work
 }

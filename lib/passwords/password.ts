@@ -1,25 +1,15 @@
 import * as Type from '@sinclair/typebox/type'
 import { check } from '../options/check.js'
-import { withDefaults } from '../options/defaults.js'
 import type { HashParameters } from '../../types/passwords.js'
-import { longestText, profileOf, resolveHashing, type Profile } from './hashing.js'
+import { kinds, longestText, profileOf, resolveHashing, type Profile } from './hashing.js'
 import type { HashAlgorithmKind } from './kinds/hash-kind.js'
-import { kinds } from './kinds/table.js'
 import { HashingQueue } from './queue.js'
-import {
-  hashInTurn,
-  isOutdated,
-  parseHash,
-  readHash,
-  requireText,
-  verifyInTurn,
-  type Hashing,
-} from './verify.js'
+import * as inTurn from './verify.js'
 
-let opened: Hashing | undefined
+let opened: inTurn.Hashing | undefined
 
 /** Without options of an app: the default limits, and a false that may be fast. */
-function openHashing(): Hashing {
+function openHashing(): inTurn.Hashing {
   if (opened !== undefined) return opened
   const hashing = resolveHashing({})
   const queue = new HashingQueue(hashing.queue)
@@ -42,7 +32,7 @@ export async function hashPassword(
   parameters: HashParameters = {},
 ): Promise<string> {
   const wanted = wantedOf(parameters)
-  return hashInTurn({ wanted, queue: openHashing().queue }, password, longestText)
+  return inTurn.hashInTurn({ wanted, queue: openHashing().queue }, password, longestText)
 }
 
 /**
@@ -57,10 +47,10 @@ export async function verifyPassword(
   password: string,
   storedHash: string | null | undefined,
 ): Promise<boolean> {
-  requireText(password)
+  inTurn.requireText(password)
   const hashing = openHashing()
-  const { hash } = readHash(storedHash, hashing)
-  return hash !== null && verifyInTurn(hashing, password, hash)
+  const { hash } = inTurn.readHash(storedHash, hashing)
+  return hash !== null && inTurn.verifyInTurn(hashing, password, hash)
 }
 
 /**
@@ -74,12 +64,11 @@ export function needsRehash(
   storedHash: string | null | undefined,
   parameters: HashParameters = {},
 ): boolean {
-  const wanted = wantedOf(parameters)
-  return isOutdated(wanted, parseHash(String(storedHash), kinds))
+  return inTurn.isOutdated(wantedOf(parameters), inTurn.parseHash(String(storedHash), kinds))
 }
 
 /** @throws ERR_AUTH_OPTION */
 function wantedOf(parameters: unknown): Profile<HashAlgorithmKind> {
   const schema = Type.Object({}, { description: 'an object, such as { cost: 12 }' })
-  return profileOf(withDefaults({}, check<object>(schema, parameters, 'parameters')))
+  return profileOf(check<object>(schema, parameters, 'parameters'))
 }

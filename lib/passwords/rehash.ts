@@ -1,8 +1,6 @@
 import { channels } from '../events.js'
-import type { CheckTools } from './check-tools.js'
-import type { PasswordAttempt } from './attempt.js'
+import type { CheckTools, PasswordAttempt } from './attempt.js'
 import type { StoredHash } from './kinds/hash-kind.js'
-import { bcrypt } from './kinds/bcrypt.js'
 import { hashInTurn, isOutdated } from './verify.js'
 import { findUser } from '../users/user.js'
 import { viewOf } from '../users/view.js'
@@ -22,9 +20,9 @@ export function createRehash(tools: CheckTools) {
   /** Stored hashes for which a new one is under way. */
   const running = new Set<string>()
   const isPossible = (password: string, stored: StoredHash): boolean => {
-    const isCut = [stored.kind, wanted.kind].some((kind) => kind === bcrypt)
     // bcrypt ignores the end of a longer password, so the new hash would match the beginning alone, or more than it did.
-    const fits = !isCut || Buffer.byteLength(password) <= bcrypt.longest
+    const most = Math.min(stored.kind.longest, wanted.kind.longest)
+    const fits = Buffer.byteLength(password) <= most
     return fits && !running.has(stored.text) && queue.isIdle(wanted.kind.memory(wanted.strength))
   }
   /** @returns the new hash, which may not be stored yet; undefined where there is none */

@@ -1,9 +1,8 @@
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
 import { isProduction } from '../common/production.js'
 import { createCredentialCheck } from './check.js'
-import type { CheckTools } from './check-tools.js'
 import { CredentialCache } from './credential-cache.js'
-import { checkHashing, inheritHashing, isOurs, longestFor, resolveHashing } from './hashing.js'
+import { inheritHashing, isBelow, longestFor, resolveHashing } from './hashing.js'
 import { argon2 } from './kinds/argon2.js'
 import { HashingQueue } from './queue.js'
 import {
@@ -14,8 +13,7 @@ import {
   verifyInTurn,
   type Hashing,
 } from './verify.js'
-import { withoutUndefined } from '../common/objects.js'
-import { PasswordAttempt } from './attempt.js'
+import { PasswordAttempt, type CheckTools } from './attempt.js'
 import { Throttle } from '../throttle/throttle.js'
 import type { ResolvedOptions } from '../options/resolve.js'
 import type { Authn } from '../../types/authn.js'
@@ -46,7 +44,6 @@ export async function createPasswordTools(
 ) {
   const { userServiceTimeout } = options
   const hashing = await openHashing(options, app, log)
-  const { queue, profiles } = hashing
   const { throttle, tokens } = await throttlesOf(options, app, log)
   const cache =
     options.credentialCache === false ? null : new CredentialCache(options.credentialCache)
@@ -58,7 +55,7 @@ export async function createPasswordTools(
     api: passwordApi(hashing),
     /** Loads the engines of new and announced hashes. @throws (rejects) where one is missing */
     load: async (): Promise<void> => {
-      for (const { kind } of profiles) if (isOurs(kind)) await kind.load()
+      for (const { kind } of hashing.profiles) await kind.load()
     },
     /** Whether a new password has at most the bytes that are hashed. */
     fits: (password: string): boolean => Buffer.byteLength(password) <= longestOf(hashing),
@@ -86,7 +83,7 @@ export async function createPasswordTools(
     refuseToken: async (name: string, request: FastifyRequest): Promise<void> =>
       tokenAttempt(name, request).refuseIfThrottled(true),
     stats: () => ({
-      hashing: { ...queue.stats },
+      hashing: { ...hashing.queue.stats },
       credentials: cache?.stats ?? { hits: 0, misses: 0, size: 0 },
       throttled: (throttle?.throttled ?? 0) + (tokens?.throttled ?? 0),
     }),
@@ -99,15 +96,12 @@ async function openHashing(
   app: SharedTools,
   log: FastifyBaseLogger,
 ): Promise<Hashing> {
-  const given = withoutUndefined(checkHashing(option === undefined ? {} : option)) as HashingOptions
-  const hashing = resolveHashing(
-    inheritHashing(app.hashing?.given ?? {}, given),
-    userServiceTimeout,
-  )
+  const given = inheritHashing(app.hashing?.given ?? {}, option)
+  const hashing = resolveHashing(given, userServiceTimeout)
   const { wanted, profiles } = hashing
   // Only this engine may be missing on a machine for which the package was installed.
   if (profiles.some(({ kind }) => kind === argon2)) await argon2.load()
-  if (option !== undefined && isProduction() && wanted.kind.isBelowOwasp(wanted.strength)) {
+  if (option !== undefined && isProduction() && isBelow(wanted, wanted.kind.owasp)) {
     log.warn(
       `fastify-authn: the parameters of ${wanted.kind.name} in the option "hashing" are below those that OWASP recommends, so that stolen hashes are cheap to guess. Leave them out for the defaults, which are not.`,
     )
@@ -125,13 +119,14 @@ function passwordApi(
   hashing: Hashing,
 ): Pick<Authn, 'hashPassword' | 'verifyPassword' | 'needsRehash'> {
   const { wanted } = hashing
+  const hashOf = (stored: unknown) => readHash(stored, hashing).hash
   return {
     hashPassword: async (password) => hashInTurn(hashing, password, longestOf(hashing)),
     async verifyPassword(password, storedHash) {
       requireText(password)
-      return verifyInTurn(hashing, password, readHash(storedHash, hashing).hash)
+      return verifyInTurn(hashing, password, hashOf(storedHash))
     },
-    needsRehash: (storedHash) => isOutdated(wanted, readHash(storedHash, hashing).hash),
+    needsRehash: (storedHash) => isOutdated(wanted, hashOf(storedHash)),
   }
 }
 

@@ -1,15 +1,11 @@
 import type { FastifyRequest } from 'fastify'
 import { faultOf, isAuthenticationError, isUsageError, wrongOption } from '../errors/errors.js'
-import { ceilingOf, type Profile, type ResolvedHashing } from './hashing.js'
-import type { HashAlgorithmKind, HashKind, OnLate, StoredHash } from './kinds/hash-kind.js'
-import { kinds } from './kinds/table.js'
+import { ceilingOf, isBelow, type Profile, type ResolvedHashing } from './hashing.js'
+import type { HashAlgorithmKind, HashKind, StoredHash } from './kinds/hash-kind.js'
 import type { HashingQueue } from './queue.js'
 
 /** What comparing and hashing needs of the options of an app. */
-export interface Hashing extends Pick<
-  ResolvedHashing,
-  'wanted' | 'profiles' | 'foreign' | 'maxCost' | 'maxMemory'
-> {
+export interface Hashing extends Omit<ResolvedHashing, 'queue'> {
   readonly queue: HashingQueue
   readonly maxPasswordBytes: number | false
 }
@@ -18,10 +14,9 @@ type Read = { readonly hash: StoredHash } | { readonly hash: null; readonly reas
 
 /** @returns a hash within the ceilings, or why there is none. It quotes nothing of the text */
 export function readHash(text: unknown, hashing: Hashing): Read {
-  if (typeof text !== 'string' || text === '') {
-    return { hash: null, reason: text === '' ? 'it is empty' : 'it is no string' }
-  }
-  const hash = parseHash(text, [...kinds, ...hashing.foreign])
+  if (typeof text !== 'string') return { hash: null, reason: 'it is no string' }
+  if (text === '') return { hash: null, reason: 'it is empty' }
+  const hash = parseHash(text, hashing.known)
   if (hash === null) {
     return { hash, reason: 'it is no bcrypt, argon2 or scrypt hash, nor of "migrateFrom"' }
   }
@@ -54,66 +49,47 @@ interface Steps {
  * the queue and `before` throw
  */
 export function verifyInTurn(
-  hashing: Hashing,
+  { queue, profiles, maxPasswordBytes }: Hashing,
   password: string,
   stored: StoredHash | null,
   { request, before, onWrong }: Steps = {},
 ): Promise<boolean> {
-  const hash = stored !== null && canMatch(hashing, password, stored) ? stored : null
+  const bytes = Buffer.byteLength(password)
+  const isShort = maxPasswordBytes === false || bytes <= maxPasswordBytes
+  // bcrypt ignores what comes after, which is for those who ask for it.
+  const fits = maxPasswordBytes === false || bytes <= (stored?.kind.longest ?? 0)
+  const hash = bytes > 0 && isShort && fits ? stored : null
+  const missing = profiles.flatMap(({ kind, strength }) =>
+    kind
+      .missing(strength, hash?.kind === kind ? hash : null)
+      .map((each) => ({ kind, strength: each })),
+  )
+  const all: readonly Profile[] = [...profiles, ...missing, ...(hash === null ? [] : [hash])]
+  const memory = Math.max(0, ...all.map(({ kind, strength }) => kind.memory(strength)))
   return new Promise((resolve, reject) => {
     const work = async (waited: boolean): Promise<boolean> => {
       await before?.(waited)
       try {
         if (hash !== null && (await hash.kind.matches(password, hash, reject))) return true
         onWrong?.()
-        await spend(hashing, password, hash, reject)
+        for (const { kind, strength } of missing) {
+          await kind.spend(isShort ? password : 'too long', strength, reject)
+        }
         return false
       } catch (error) {
         throw isTimeout(error) ? error : faultOf('ERR_AUTH_HASHING', error)
       }
     }
-    hashing.queue.run(work, request, memoryOf(hashing, hash)).then(resolve, reject)
+    queue.run(work, request, memory).then(resolve, reject)
   })
 }
 
 const isTimeout = (error: unknown): boolean =>
   isAuthenticationError(error) && error.code === 'ERR_AUTH_USER_SERVICE_TIMEOUT'
 
-/** Does what a comparison lacks of the work of all profiles. */
-async function spend(
-  { profiles, maxPasswordBytes: most }: Hashing,
-  password: string,
-  done: StoredHash | null,
-  onLate: OnLate,
-): Promise<void> {
-  const text = most === false || Buffer.byteLength(password) <= most ? password : 'too long'
-  for (const { kind, strength } of profiles) {
-    await kind.spend(text, strength, done?.kind === kind ? done : null, onLate)
-  }
-}
-
-function canMatch({ maxPasswordBytes }: Hashing, password: string, { kind }: StoredHash): boolean {
-  const bytes = Buffer.byteLength(password)
-  if (maxPasswordBytes === false) return bytes > 0
-  const most = Math.min(maxPasswordBytes, kind === kinds[0] ? kinds[0].longest : Infinity)
-  return bytes > 0 && bytes <= most
-}
-
-/** The most KiB that a run of a request may take. */
-function memoryOf({ profiles }: Hashing, stored: StoredHash | null): number {
-  const own = stored === null ? 0 : stored.kind.memory(stored.strength)
-  const ofProfiles = profiles.map(({ kind, strength }) =>
-    Math.max(
-      kind.spendMemory(strength, stored?.kind === kind ? stored : null),
-      kind.memory(strength),
-    ),
-  )
-  return Math.max(own, ...ofProfiles)
-}
-
 /** @throws (rejects) ERR_AUTH_OPTION, ERR_AUTH_OVERLOADED, ERR_AUTH_HASHING */
 export async function hashInTurn(
-  { wanted, queue }: { wanted: Profile<HashAlgorithmKind>; queue: HashingQueue },
+  { wanted, queue }: Pick<Hashing, 'wanted' | 'queue'>,
   password: string,
   longest: number,
   request?: FastifyRequest,
@@ -127,16 +103,11 @@ export async function hashInTurn(
       `hashPassword: found ${bytes} bytes of text, expected a password of 1 to ${most} bytes${why}.`,
     )
   }
-  await kind.load().catch((error: unknown) => {
+  const fail = (error: unknown): never => {
     throw isUsageError(error) ? error : faultOf('ERR_AUTH_HASHING', error)
-  })
-  const work = async (): Promise<string> => {
-    try {
-      return await kind.hash(password, strength)
-    } catch (error) {
-      throw faultOf('ERR_AUTH_HASHING', error)
-    }
   }
+  await kind.load().catch(fail)
+  const work = (): Promise<string> => kind.hash(password, strength).catch(fail)
   return queue.run(work, request, kind.memory(strength))
 }
 
@@ -145,7 +116,9 @@ export function isOutdated(
   { kind, strength }: Profile<HashAlgorithmKind>,
   stored: StoredHash | null,
 ): boolean {
-  return stored?.kind !== kind || kind.isWeaker(stored, strength)
+  const least = { memory: kind.memory(strength), work: kind.work(strength) }
+  // argon2i is of the kind of argon2id.
+  return stored === null || stored.name !== kind.name || isBelow(stored, least)
 }
 
 /** @throws ERR_AUTH_OPTION */

@@ -4,8 +4,8 @@ import { scryptSync } from 'node:crypto'
 import * as fc from 'fast-check'
 import t from 'tap'
 import { hashPassword, needsRehash, verifyPassword, type HashParameters } from '../../lib/index.js'
-import { kinds } from '../../lib/passwords/kinds/table.js'
-import { readPhc, writePhc } from '../../lib/passwords/phc.js'
+import { kinds } from '../../lib/passwords/hashing.js'
+import { readPhc, writePhc } from '../../lib/passwords/kinds/phc.js'
 import { rejectionOf, thrownBy } from '../helpers/errors.js'
 
 /** RFC 7914 §12 has a key of 64 bytes for the password `pleaseletmein` and the salt `SodiumChloride`. */

@@ -1,7 +1,5 @@
 import { Option } from 'commander'
-import { withoutUndefined } from '../../common/objects.js'
-import { longestFor, profileOf } from '../../passwords/hashing.js'
-import { kinds } from '../../passwords/kinds/table.js'
+import { kinds, longestFor, parametersOf, profileOf } from '../../passwords/hashing.js'
 import { hashPassword } from '../../passwords/password.js'
 import type { HashParameters } from '../../../types/passwords.js'
 import { fail, misuse, type Command } from '../command.js'
@@ -52,19 +50,15 @@ export const hash: Command<HashParameters> = {
     const why = most === kind.longest ? `: ${kind.name} ignores what comes after` : ''
     if (bytes > most) fail(`the password has ${bytes} bytes, expected ${most} at most${why}.`)
     await kind.load().catch((error: unknown) => fail(startupError(error)))
-    const hashed = await hashPassword(password, given)
-    const parameters = Object.keys(kind.members).map((name) => [
-      name,
-      strength[name as keyof typeof strength],
-    ])
-    const json = { hash: hashed, algorithm: kind.name, ...Object.fromEntries(parameters) }
-    return { lines: [hashed], json }
+    const made = await hashPassword(password, given)
+    const numbers = Object.fromEntries(parametersOf(strength))
+    return { lines: [made], json: { hash: made, algorithm: kind.name, ...numbers } }
   },
 }
 
 function chosen(given: HashParameters): ReturnType<typeof profileOf> {
   try {
-    return profileOf(withoutUndefined(given))
+    return profileOf(given)
   } catch (error) {
     return misuse(startupError(error))
   }

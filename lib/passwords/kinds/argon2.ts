@@ -1,29 +1,26 @@
-import crypto, { timingSafeEqual } from 'node:crypto'
+import crypto from 'node:crypto'
 import { promisify } from 'node:util'
 import { wrongOption } from '../../errors/errors.js'
 import { whole } from '../../options/check.js'
-import { readPhc, writePhc } from '../phc.js'
-import { dummySalt, noStrength, type HashAlgorithmKind, type Strength } from './hash-kind.js'
+import { noStrength, type Strength } from './hash-kind.js'
+import { dummySalt, phcKind } from './phc.js'
 
-interface Run extends Strength {
-  readonly id: 'argon2id' | 'argon2i'
-  readonly password: string
-  readonly salt: Buffer
-  /** Bytes of the key. */
-  readonly length: number
+/** The parameters of `crypto.argon2` of Node.js 24.7, which the types of older versions lack. */
+interface Parameters extends Pick<Strength, 'memory' | 'passes' | 'parallelism'> {
+  readonly message: string
+  readonly nonce: Buffer
+  readonly tagLength: number
 }
+type NodeArgon2 = (
+  id: string,
+  parameters: Parameters,
+  done: (error: Error | null, key: Buffer) => void,
+) => void
 
 interface Engine {
   readonly name: string
-  run(run: Run): Promise<Buffer>
+  run(id: string, parameters: Parameters): Promise<Buffer>
 }
-
-/** `crypto.argon2` of Node.js 24.7, which the types of older versions lack. */
-type NodeArgon2 = (
-  id: string,
-  parameters: object,
-  done: (error: Error | null, key: Buffer) => void,
-) => void
 
 let found: Promise<Engine | null> | undefined
 
@@ -36,48 +33,21 @@ export function findEngine(): Promise<Engine | null> {
 
 async function peerEngine(): Promise<Engine> {
   const { hashRaw } = await import('@node-rs/argon2')
-  return {
-    name: '@node-rs/argon2',
-    run: ({ id, password, salt, length, memory, passes, parallelism }) =>
-      hashRaw(Buffer.from(password), {
-        algorithm: id === 'argon2id' ? 2 : 1,
-        version: 1,
-        salt,
-        outputLen: length,
-        memoryCost: memory,
-        timeCost: passes,
-        parallelism,
-      }),
+  const run: Engine['run'] = (id, { message, nonce, tagLength, memory, passes, parallelism }) => {
+    const costs = { memoryCost: memory, timeCost: passes, parallelism }
+    const form = { algorithm: id === 'argon2id' ? 2 : 1, version: 1, outputLen: tagLength }
+    return hashRaw(Buffer.from(message), { ...form, ...costs, salt: nonce })
   }
+  return { name: '@node-rs/argon2', run }
 }
 
 async function nodeEngine(): Promise<Engine> {
-  const { argon2 } = crypto as { argon2?: NodeArgon2 }
-  if (argon2 === undefined) throw new TypeError('crypto.argon2 is missing')
-  const derive = promisify(argon2)
-  const run: Engine['run'] = ({ id, password, salt, length, memory, passes, parallelism }) =>
-    derive(id, {
-      message: password,
-      nonce: salt,
-      tagLength: length,
-      memory,
-      passes,
-      parallelism,
-    })
+  const run = promisify((crypto as unknown as { argon2: NodeArgon2 }).argon2)
+  const probe = { message: 'probe', nonce: dummySalt, tagLength: 16 }
   // The library that Node.js was built with may lack it.
-  await run({ ...noStrength, ...probe })
+  await run('argon2id', { ...probe, memory: 8, passes: 1, parallelism: 1 })
   return { name: 'crypto.argon2 of Node.js', run }
 }
-
-const probe = {
-  id: 'argon2id',
-  password: 'probe',
-  salt: dummySalt,
-  length: 16,
-  memory: 8,
-  passes: 1,
-  parallelism: 1,
-} as const
 
 /** @throws (rejects) ERR_AUTH_OPTION without an engine */
 async function load(): Promise<Engine> {
@@ -90,58 +60,37 @@ async function load(): Promise<Engine> {
   )
 }
 
-async function derive(run: Run): Promise<Buffer> {
-  return (await load()).run(run)
-}
-
-const kib = (least: number, most: number) => ({
-  ...whole(least, most),
-  description: `a whole number from ${least} to ${most} in KiB: 19456 for 19 MiB`,
-})
-
 const work = ({ memory, passes }: Strength): number => memory * passes
 
-export const argon2: HashAlgorithmKind = {
+export const argon2 = phcKind({
   name: 'argon2id',
-  members: { memory: kib(1024, 4_194_304), passes: whole(1, 64), parallelism: whole(1, 16) },
+  members: {
+    memory: whole(1024, 4_194_304, ' in KiB: 19456 for 19 MiB'),
+    passes: whole(1, 64),
+    parallelism: whole(1, 16),
+  },
   defaults: { ...noStrength, memory: 19_456, passes: 2, parallelism: 1 },
-  longest: Infinity,
+  owasp: { memory: 7168, work: 35_840 },
   load,
-  problem: () => null,
-  isBelowOwasp: (strength) => strength.memory < 7168 || work(strength) < 35_840,
-  parse(text) {
-    if (!text.startsWith('$argon2i')) return null
-    const phc = readPhc(text)
-    if (phc === null || phc.version !== 19) return null
-    const { id, salt, key, numbers } = phc
-    const { m: memory = 0, t: passes = 0, p: parallelism = 0 } = numbers
-    const isValid = parallelism >= 1 && parallelism <= 16 && memory >= 8 * parallelism
+  ids: ['argon2id', 'argon2i'],
+  version: 19,
+  read({ m: memory = 0, t: passes = 0, p: parallelism = 0 }) {
+    if (parallelism < 1 || parallelism > 16 || memory < 8 * parallelism) return null
     // Node's engine starts threads for several lanes at each pass, which the ceiling of work does not count.
     const isLimited = passes >= 1 && (passes <= 64 || parallelism === 1)
-    if ((id !== 'argon2id' && id !== 'argon2i') || !isValid || !isLimited) return null
-    if (Object.keys(numbers).length !== 3) return null
-    const strength = { ...noStrength, memory, passes, parallelism }
-    return { kind: argon2, name: id, text, strength, salt, key }
+    return isLimited ? { ...noStrength, memory, passes, parallelism } : null
   },
+  write: ({ memory, passes, parallelism }) => ({ m: memory, t: passes, p: parallelism }),
   memory: ({ memory }) => memory,
   work,
-  isWeaker: ({ name, strength }, wanted) =>
-    name === 'argon2i' || strength.memory < wanted.memory || work(strength) < work(wanted),
-  async matches(password, { name, strength, salt, key }) {
-    const run = { ...strength, id: name as Run['id'], password, salt, length: key.length }
-    return timingSafeEqual(await derive(run), key)
+  missing(wanted, done) {
+    const lack = work(wanted) - (done === null ? 0 : work(done.strength))
+    if (lack <= 0) return []
+    const memory = Math.max(Math.round(lack / wanted.passes), 8 * wanted.parallelism)
+    return [{ ...wanted, memory }]
   },
-  async hash(password, wanted) {
-    const salt = crypto.randomBytes(16)
-    const key = await derive({ ...wanted, id: 'argon2id', password, salt, length: 32 })
-    const numbers = { m: wanted.memory, t: wanted.passes, p: wanted.parallelism }
-    return writePhc({ id: 'argon2id', version: 19, numbers, salt, key })
+  async derive(id, message, nonce, tagLength, { memory, passes, parallelism }) {
+    const { run } = await load()
+    return run(id, { message, nonce, tagLength, memory, passes, parallelism })
   },
-  async spend(password, wanted, done) {
-    const missing = work(wanted) - (done === null ? 0 : work(done.strength))
-    if (missing <= 0) return undefined
-    const memory = Math.max(Math.round(missing / wanted.passes), 8 * wanted.parallelism)
-    return derive({ ...wanted, memory, id: 'argon2id', password, salt: dummySalt, length: 32 })
-  },
-  spendMemory: ({ memory }) => memory,
-}
+})

@@ -1,8 +1,5 @@
 import { whole } from '../../options/check.js'
-import { noBytes, noStrength, type HashAlgorithmKind } from './hash-kind.js'
-
-/** bcrypt uses this many bytes of a password and ignores the rest. */
-export const longestPassword = 72
+import { noStrength, type HashAlgorithmKind } from './hash-kind.js'
 
 let engine: typeof import('bcrypt') | undefined
 
@@ -13,7 +10,7 @@ async function load(): Promise<typeof import('bcrypt')> {
 
 /** A hash whose comparison takes the work of a cost. */
 export function dummyHash(cost: number): string {
-  return `$2b$${String(cost).padStart(2, '0')}$${'fastify-authn'.replace('-', '.').repeat(5).slice(0, 53)}`
+  return `$2b$${String(cost).padStart(2, '0')}$${'fastify.authn'.repeat(5).slice(0, 53)}`
 }
 
 /** bcrypt knows `$2a$` and `$2b$`; the `$2y$` of PHP differs in name only. */
@@ -21,38 +18,31 @@ async function compare(password: string, hash: string): Promise<boolean> {
   return (await load()).compare(password, hash.replace(/^\$2y/, '$2b'))
 }
 
-/** `$2b$` (`$2y$` of PHP), two digits of cost, 22 characters of salt, 31 of digest. */
+/** Two digits of cost, 22 characters of salt, 31 of digest. */
 const shape = /^\$2[aby]\$(0[4-9]|[12]\d|3[01])\$[./A-Za-z0-9]{53}$/
 
 export const bcrypt: HashAlgorithmKind = {
   name: 'bcrypt',
   members: { cost: whole(4, 31) },
   defaults: { ...noStrength, cost: 10 },
-  longest: longestPassword,
+  owasp: { memory: 0, work: 2 ** 10 },
+  longest: 72,
   load,
-  problem: () => null,
-  isBelowOwasp: ({ cost }) => cost < 10,
   parse(text) {
-    const cost = text.length === 60 ? shape.exec(text)?.[1] : undefined
+    const [, cost] = shape.exec(text) ?? []
     if (cost === undefined) return null
-    const strength = { ...noStrength, cost: Number(cost) }
-    return { kind: bcrypt, name: 'bcrypt', text, strength, salt: noBytes, key: noBytes }
+    return { kind: bcrypt, name: 'bcrypt', text, strength: { ...noStrength, cost: Number(cost) } }
   },
   memory: () => 0,
   work: ({ cost }) => 2 ** cost,
-  isWeaker: ({ strength }, { cost }) => strength.cost < cost,
   matches: (password, { text }) => compare(password, text),
   hash: async (password, { cost }) => (await load()).hash(password, cost),
-  /**
-   * After a comparison of cost `from`, comparisons of the costs `from` to `to - 1`, since 2^from + 2^from + 2^(from + 1) +
-   * … + 2^(to - 1) = 2^to.
-   */
-  async spend(password, { cost: to }, done) {
-    if (done === null) return compare(password, dummyHash(to))
-    for (let { cost } = done.strength; cost < to; cost += 1) {
-      await compare(password, dummyHash(cost))
-    }
-    return undefined
+  /** After cost `from`, the costs `from` to `to - 1`: 2^from + 2^from + 2^(from + 1) + … + 2^(to - 1) = 2^to. */
+  missing(wanted, done) {
+    if (done === null) return [wanted]
+    const { cost: from } = done.strength
+    const steps = Array.from({ length: Math.max(0, wanted.cost - from) }, (_, step) => from + step)
+    return steps.map((cost) => ({ ...noStrength, cost }))
   },
-  spendMemory: () => 0,
+  spend: (password, { cost }) => compare(password, dummyHash(cost)),
 }

@@ -3,8 +3,7 @@ import { wrongOption } from '../../errors/errors.js'
 import { anyFunction, check, strict, text } from '../../options/check.js'
 import { tooLate } from '../../users/user.js'
 import type { ForeignHash } from '../../../types/passwords.js'
-import { noBytes, noStrength, type HashKind, type OnLate } from './hash-kind.js'
-import { kinds } from './table.js'
+import { noStrength, type HashKind, type OnLate } from './hash-kind.js'
 
 const schema = strict(
   {
@@ -20,11 +19,17 @@ const schema = strict(
  *
  * @param entry - of the option `hashing.migrateFrom`
  * @param where - the name of the entry, for errors
+ * @param kinds - those that need no such function
  * @param seconds - after which a request that waits for `verify` gets a 503
  * @throws ERR_AUTH_OPTION
  */
-export function foreignKind(entry: object, where: string, seconds: number | undefined): HashKind {
-  const { pattern, sample, verify } = checkForeign(entry, where)
+export function foreignKind(
+  entry: object,
+  where: string,
+  kinds: readonly HashKind[],
+  seconds: number | undefined,
+): HashKind {
+  const { pattern, sample, verify } = checkForeign(entry, where, kinds)
   const ask = async (password: string, text: string, onLate: OnLate): Promise<boolean> => {
     let late: Error | undefined
     const expire = (): void => onLate((late = tooLate(seconds as number)))
@@ -44,21 +49,21 @@ export function foreignKind(entry: object, where: string, seconds: number | unde
     }
   }
   const kind: HashKind = {
+    name: 'other',
+    longest: Infinity,
+    load: async () => undefined,
     parse: (text) =>
-      pattern.test(text)
-        ? { kind, name: 'other', text, strength: noStrength, salt: noBytes, key: noBytes }
-        : null,
+      pattern.test(text) ? { kind, name: 'other', text, strength: noStrength } : null,
     memory: () => 0,
     work: () => 0,
     matches: (password, { text }, onLate) => ask(password, text, onLate),
-    spend: async (password, _, done, onLate) =>
-      done === null ? ask(password, sample, onLate) : undefined,
-    spendMemory: () => 0,
+    missing: (wanted, done) => (done === null ? [wanted] : []),
+    spend: (password, _, onLate) => ask(password, sample, onLate),
   }
   return kind
 }
 
-function checkForeign(entry: object, where: string): ForeignHash {
+function checkForeign(entry: object, where: string, kinds: readonly HashKind[]): ForeignHash {
   const { pattern, sample, verify } = check<ForeignHash>(schema, entry, where)
   if (!(pattern instanceof RegExp) || pattern.global || pattern.sticky) {
     wrongOption(

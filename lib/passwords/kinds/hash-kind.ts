@@ -8,20 +8,12 @@ export type Strength = Readonly<
 >
 export const noStrength: Strength = { cost: 0, memory: 0, passes: 0, blockSize: 0, parallelism: 0 }
 
-/** Salt and key of a hash whose kind reads the text itself. */
-export const noBytes: Buffer = Buffer.alloc(0)
-
-/** The salt of work whose result is not used. */
-export const dummySalt: Buffer = Buffer.from('fastify-authn---')
-
 /** A stored text that a kind has read. */
 export interface StoredHash {
   readonly kind: HashKind
   readonly name: RehashEvent['from']
   readonly text: string
   readonly strength: Strength
-  readonly salt: Buffer
-  readonly key: Buffer
 }
 
 /** Called with the error that the client gets while a run goes on that takes too long. */
@@ -29,26 +21,26 @@ export type OnLate = (error: Error) => void
 
 /** One kind of stored hashes. What its engine throws passes through. */
 export interface HashKind {
+  readonly name: HashAlgorithm | 'other'
+  /** The most bytes of a password that it uses. */
+  readonly longest: number
+  /** Loads the engine. @throws (rejects) where there is none */
+  load(): Promise<unknown>
   /** Reads a stored text, and never throws. @returns null where it is no hash of this kind */
   parse(text: string): StoredHash | null
-  /** The memory of one comparison, in KiB; 0 where the queue does not limit it. */
+  /** The memory of one run, in KiB; 0 where the queue does not limit it. */
   memory(strength: Strength): number
   /** In rounds for bcrypt; in KiB that are written or read for the others. */
   work(strength: Strength): number
   matches(password: string, stored: StoredHash, onLate: OnLate): Promise<boolean>
   /**
-   * Does the work of a comparison whose answer does not matter.
+   * The runs that do the wanted work.
    *
    * @param done - a stored hash of this kind that was compared already: only what it lacks is done
    */
-  spend(
-    password: string,
-    wanted: Strength,
-    done: StoredHash | null,
-    onLate: OnLate,
-  ): Promise<unknown>
-  /** The most memory that {@link spend} needs, in KiB. */
-  spendMemory(wanted: Strength, done: StoredHash | null): number
+  missing(wanted: Strength, done: StoredHash | null): readonly Strength[]
+  /** Does the work of a comparison whose answer does not matter. */
+  spend(password: string, strength: Strength, onLate: OnLate): Promise<unknown>
 }
 
 /** A kind that new hashes can have. */
@@ -57,15 +49,9 @@ export interface HashAlgorithmKind extends HashKind {
   /** Its options, with their limits. */
   readonly members: { readonly [Name in keyof Strength]?: TSchema }
   readonly defaults: Strength
-  /** The most bytes of a password that it uses. */
-  readonly longest: number
-  /** Loads the engine. @throws (rejects) where there is none */
-  load(): Promise<unknown>
-  /** What is wrong with parameters that have the right limits each; null for nothing. */
-  problem(strength: Strength): string | null
-  /** Whether the parameters are below those of the OWASP Password Storage Cheat Sheet. */
-  isBelowOwasp(strength: Strength): boolean
-  /** Whether a stored hash is replaced at the next login. */
-  isWeaker(stored: StoredHash, wanted: Strength): boolean
+  /** The least of the OWASP Password Storage Cheat Sheet. */
+  readonly owasp: { readonly memory: number; readonly work: number }
+  /** What is wrong with a cost that is within its limits, beside the other parameters; null for nothing. */
+  problem?(strength: Strength): string | null
   hash(password: string, wanted: Strength): Promise<string>
 }

@@ -196,16 +196,14 @@ async function initialize(record: AppRecord, registration: Registration): Promis
   const callEach = (step: 'ready' | 'stop' | 'close') => async (): Promise<void> => {
     for (const feature of features) await feature[step]?.()
   }
-  app.addHook('onReady', () => loadForBasic(record, registration))
+  // Before the first request, since none should wait for a file. Tokens alone need none.
+  app.addHook('onReady', async () => {
+    const isNeeded = record.routes.some(
+      ({ policy }) => policy?.registration === registration && policy.readsBasic,
+    )
+    if (isNeeded) await registration.passwords.load()
+  })
   app.addHook('onReady', callEach('ready'))
   app.addHook('preClose', callEach('stop'))
   app.addHook('onClose', callEach('close'))
-}
-
-/** Before the first request, since none should wait for a file. Tokens alone need none. @throws (rejects) */
-async function loadForBasic({ routes }: AppRecord, registration: Registration): Promise<void> {
-  const isNeeded = routes.some(
-    ({ policy }) => policy?.registration === registration && policy.readsBasic,
-  )
-  if (isNeeded) await registration.passwords.load()
 }

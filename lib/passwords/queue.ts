@@ -13,31 +13,21 @@ interface QueueSettings {
   readonly maxWait: number
 }
 
-interface Waiting {
-  readonly memory: number
-  enter(): void
-}
-
 /** Places and memory for hashing, and the requests that wait for it, in order of arrival. */
 class Slots {
-  free: number
-  /** KiB that are not reserved, of {@link budget}. */
+  /** Begins each that waits, with its KiB. A map keeps the order, and allows removal when a client disconnects. */
+  readonly waiting = new Map<() => void, number>()
+  /** KiB that are not reserved. */
   memory: number
-  readonly budget: number
-  /** A set keeps the order, and allows removal from the middle, when a client disconnects. */
-  readonly waiting = new Set<Waiting>()
 
-  constructor({ concurrency = defaultConcurrency(), budget }: Partial<QueueSettings>) {
-    this.free = concurrency
-    this.memory = this.budget = budget ?? defaults.hashing.maxMemory
+  constructor(
+    public free = defaultConcurrency(),
+    readonly budget: number = defaults.hashing.maxMemory,
+  ) {
+    this.memory = budget
   }
 
-  /** Whether one of so much memory could start at once, and nothing waits before it. */
-  fits(memory: number): boolean {
-    return this.waiting.size === 0 && this.#hasRoom(memory)
-  }
-
-  #hasRoom(memory: number): boolean {
+  hasRoom(memory: number): boolean {
     return this.free > 0 && memory <= this.memory
   }
 
@@ -46,18 +36,12 @@ class Slots {
     this.memory -= memory
   }
 
-  give(memory: number): void {
-    this.free += 1
-    this.memory += memory
-    this.next()
-  }
-
   /** Starts the first ones. A smaller one behind the first has to wait too, or the large one would wait for ever. */
   next(): void {
-    for (const first of this.waiting) {
-      if (!this.#hasRoom(first.memory)) return
-      this.take(first.memory)
-      first.enter()
+    for (const [enter, memory] of this.waiting) {
+      if (!this.hasRoom(memory)) return
+      this.take(memory)
+      enter()
     }
   }
 }
@@ -90,12 +74,13 @@ export class HashingQueue {
   constructor(private readonly settings: QueueSettings) {
     const { concurrency, budget } = settings
     const isShared = concurrency === undefined && budget === undefined
-    this.#slots = isShared ? (processSlots ??= new Slots({})) : new Slots({ concurrency, budget })
+    this.#slots = isShared ? (processSlots ??= new Slots()) : new Slots(concurrency, budget)
   }
 
   /** Whether work that takes so many KiB could start at once. */
   isIdle(memory: number): boolean {
-    return this.#slots.fits(Math.min(memory, this.#slots.budget))
+    const { waiting, budget } = this.#slots
+    return waiting.size === 0 && this.#slots.hasRoom(Math.min(memory, budget))
   }
 
   /**
@@ -122,7 +107,9 @@ export class HashingQueue {
     } finally {
       this.stats.running -= 1
       this.stats.memory -= memory
-      this.#slots.give(memory)
+      this.#slots.free += 1
+      this.#slots.memory += memory
+      this.#slots.next()
     }
   }
 
@@ -138,7 +125,7 @@ export class HashingQueue {
       const leave = (settle: () => void): void => {
         this.stats.waiting -= 1
         this.#count(address, -1)
-        this.#slots.waiting.delete(own)
+        this.#slots.waiting.delete(enter)
         clearTimeout(timer)
         unwatch?.()
         settle()
@@ -148,15 +135,15 @@ export class HashingQueue {
         leave(() => reject(error))
         this.#slots.next()
       }
-      const own: Waiting = { memory, enter: () => leave(resolve) }
+      const enter = (): void => leave(resolve)
       // After the event loop was blocked, timers run before slots become free whose work has finished meanwhile.
       const expire = (): unknown =>
         setImmediate(() => {
-          if (this.#slots.waiting.has(own)) abandon(this.#overloaded())
+          if (this.#slots.waiting.has(enter)) abandon(this.#overloaded())
         })
       const timer = setTimeout(expire, maxWait * 1000)
       const unwatch = request && onGone(request, () => abandon(ABANDONED))
-      this.#slots.waiting.add(own)
+      this.#slots.waiting.set(enter, memory)
     })
   }
 

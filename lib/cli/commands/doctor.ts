@@ -70,12 +70,9 @@ function unreadVariables(): Finding[] {
 }
 
 export async function argon2Engine(): Promise<Finding> {
-  const engine = await findEngine()
-  const problem =
-    engine === null
-      ? `argon2: no engine with Node.js ${process.versions.node}. Only the algorithm argon2id needs one: npm install @node-rs/argon2`
-      : `argon2: runs on ${engine.name}.`
-  return { level: 'note', problem }
+  const { name } = (await findEngine()) ?? {}
+  const none = `no engine with Node.js ${process.versions.node}. Only the algorithm argon2id needs one: npm install @node-rs/argon2`
+  return { level: 'note', problem: `argon2: ${name === undefined ? none : `runs on ${name}.`}` }
 }
 
 async function startupFindings(options: KeyOptions): Promise<Finding[]> {

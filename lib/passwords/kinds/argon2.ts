@@ -5,18 +5,12 @@ import { whole } from '../../options/check.js'
 import { noStrength, type Strength } from './hash-kind.js'
 import { dummySalt, phcKind } from './phc.js'
 
-/** The parameters of `crypto.argon2` of Node.js 24.7, which the types of older versions lack. */
+/** Those of `crypto.argon2` of Node.js 24.7, which the types of older versions lack. */
 interface Parameters extends Pick<Strength, 'memory' | 'passes' | 'parallelism'> {
   readonly message: string
   readonly nonce: Buffer
   readonly tagLength: number
 }
-type NodeArgon2 = (
-  id: string,
-  parameters: Parameters,
-  done: (error: Error | null, key: Buffer) => void,
-) => void
-
 interface Engine {
   readonly name: string
   run(id: string, parameters: Parameters): Promise<Buffer>
@@ -42,7 +36,8 @@ async function peerEngine(): Promise<Engine> {
 }
 
 async function nodeEngine(): Promise<Engine> {
-  const run = promisify((crypto as unknown as { argon2: NodeArgon2 }).argon2)
+  const { argon2 } = crypto as unknown as { argon2: () => void }
+  const run = promisify<string, Parameters, Buffer>(argon2)
   const probe = { message: 'probe', nonce: dummySalt, tagLength: 16 }
   // The library that Node.js was built with may lack it.
   await run('argon2id', { ...probe, memory: 8, passes: 1, parallelism: 1 })
@@ -51,13 +46,8 @@ async function nodeEngine(): Promise<Engine> {
 
 /** @throws (rejects) ERR_AUTH_OPTION without an engine */
 async function load(): Promise<Engine> {
-  const engine = await findEngine()
-  return (
-    engine ??
-    wrongOption(
-      `argon2 needs an engine: found Node.js ${process.versions.node} and no package, expected Node.js 24.7 or later with OpenSSL 3.2 or later, or the package @node-rs/argon2. Install it: npm install @node-rs/argon2`,
-    )
-  )
+  const missing = `argon2 needs an engine: found Node.js ${process.versions.node} and no package, expected Node.js 24.7 or later with OpenSSL 3.2 or later, or the package @node-rs/argon2. Install it: npm install @node-rs/argon2`
+  return (await findEngine()) ?? wrongOption(missing)
 }
 
 const work = ({ memory, passes }: Strength): number => memory * passes

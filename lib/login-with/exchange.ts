@@ -62,18 +62,11 @@ function configure(
   metadata: ServerMetadata,
   redirectUri: string,
 ): Configuration {
-  const { keys, configured } = provider
+  const { client, keys, configured } = provider
   const areFresh = keys !== null && since(keys.fetchedAt) < freshKeys
-  if (
-    areFresh &&
-    configured?.keys === keys &&
-    configured.metadata === metadata &&
-    configured.redirectUri === redirectUri &&
-    since(configured.at) < configurationLife
-  ) {
-    return configured.config
-  }
-  const { client } = provider
+  const of = [keys, metadata, redirectUri]
+  const isSame = configured !== null && of.every((each, at) => each === configured.of[at])
+  if (areFresh && isSame && since(configured.at) < configurationLife) return configured.config
   const { clientId, clientSecret, clientAuth, clockTolerance } = provider.options
   const { token_endpoint_auth_methods_supported: methods } = metadata
   const isBasic = !Array.isArray(methods) || methods.includes('client_secret_basic')
@@ -91,7 +84,7 @@ function configure(
   config[client.customFetch] = fetchBy(provider, metadata, redirectUri)
   if (areFresh) {
     client.setJwksCache(config, { jwks: keys.jwks, uat: Math.floor(Date.now() / 1000) - 60 })
-    provider.configured = { config, metadata, redirectUri, keys, at: Date.now() }
+    provider.configured = { config, of, at: Date.now() }
   }
   return config
 }
@@ -108,11 +101,10 @@ function fetchBy(provider: Provider, metadata: ServerMetadata, redirectUri: stri
     const work = async (signal: AbortSignal) => {
       const init = { method, headers, body: body as URLSearchParams, signal }
       const response = await sendRequest(new URL(address), init, provider.send)
-      return { response, bytes: await readBody(response) }
+      return [response, await readBody(response)] as const
     }
-    const { response, bytes } = await provider
-      .limit(work)
-      .catch((error: unknown) => fail(`failed: ${reasonOf(error)}`))
+    const late = (error: unknown): never => fail(`failed: ${reasonOf(error)}`)
+    const [response, bytes] = await provider.limit(work).catch(late)
     const { status } = response
     const json = jsonOf(response, bytes)
     if (status !== 200 || !isPlain(json)) {
@@ -120,8 +112,8 @@ function fetchBy(provider: Provider, metadata: ServerMetadata, redirectUri: stri
       const isOurs = status === 400 || status === 401
       return fail(`answered ${status}${isOurs ? ': check clientId and clientSecret' : ''}`)
     }
+    const { keys } = json
     if (isKeySet) {
-      const { keys } = json
       if (!Array.isArray(keys) || !keys.every(isPlain)) return fail('has no keys')
       provider.keys = { jwks: { keys }, fetchedAt: Date.now() }
     }

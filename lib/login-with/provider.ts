@@ -19,9 +19,7 @@ export class Provider {
   /** The last configuration of openid-client, and what it was made of. */
   configured: {
     readonly config: Configuration
-    readonly metadata: ServerMetadata
-    readonly redirectUri: string
-    readonly keys: object
+    readonly of: readonly unknown[]
     readonly at: number
   } | null = null
   #metadata: ServerMetadata | null = null
@@ -82,12 +80,12 @@ export class Provider {
 
   /** Never rejects. */
   async #fetch(send: Send | undefined): Promise<void> {
-    const { name: provider, issuer, userinfo } = this.options
+    const { name: provider, issuer, userinfo = false } = this.options
     const begun = Date.now()
     let reason: string | null = null
     try {
       const found = await this.limit((signal) => fetchMetadata(issuer, signal, send))
-      this.#metadata = checked(issuer, found, userinfo === true)
+      this.#metadata = checked(issuer, found, userinfo)
       this.#fetchedAt = Date.now()
       if (this.#backoff.hasFailed) this.log.info({ provider }, 'The provider is back')
       this.#backoff.succeed()

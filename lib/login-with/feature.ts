@@ -65,7 +65,7 @@ function apiOf(provider: Provider): LoginProvider {
   return {
     async logoutUrl({ returnTo } = {}) {
       const { end_session_endpoint: endSession } = await provider.metadata()
-      if (endSession === undefined) return null
+      if (!endSession) return null
       const url = new URL(endSession)
       url.searchParams.set('client_id', provider.options.clientId)
       if (returnTo !== undefined) url.searchParams.set('post_logout_redirect_uri', returnTo)

@@ -175,9 +175,11 @@ t.test('logoutUrl() is the address at which a user logs out at the provider', as
   t.equal(await corp?.logoutUrl(), 'https://id.example/logout?tenant=one&client_id=shop')
   const url = new URL(String(await corp?.logoutUrl({ returnTo: 'https://shop.example/?a=b' })))
   t.equal(url.searchParams.get('post_logout_redirect_uri'), 'https://shop.example/?a=b')
-  provider.metadata = { end_session_endpoint: undefined }
-  const { app: without } = await loginApp(t, provider)
-  t.equal(await without.authn.loginWith.corp?.logoutUrl(), null)
+  for (const none of [undefined, null]) {
+    provider.metadata = { end_session_endpoint: none }
+    const { app: without } = await loginApp(t, provider)
+    t.equal(await without.authn.loginWith.corp?.logoutUrl(), null)
+  }
   await provider.kill()
   const { app: down } = await loginApp(t, provider)
   const { code } = await rejectionOf(down.authn.loginWith.corp?.logoutUrl())

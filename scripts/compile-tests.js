@@ -34,7 +34,8 @@ const shared = Object.entries({
   cli: 'cli/.*',
   tokens: '(tokens|issuers)/.*',
   flows: 'flows/.*',
-  sessions: '(browser|sessions|testing)/.*|api-keys/(api|options|owners|requests|scopes)',
+  browser: 'browser/.*|testing/account-attacks',
+  sessions: '(sessions|testing)/.*|api-keys/(api|options|owners|requests|scopes)',
   'login-with': 'login-with/.*',
   accounts: 'accounts/.*',
   small:

@@ -4,7 +4,7 @@ import { channels } from '../events.js'
 import { badRequest } from '../http/query.js'
 import { sendBody } from '../login/finish.js'
 import { emailOf } from './email.js'
-import { linkInvalid, stateOf } from './links.js'
+import { linkInvalid, stateOf, type Page } from './links.js'
 import { ask, changed, type AccountTools } from './tools.js'
 
 /** What a body has, as far as its route requires it. */
@@ -23,9 +23,14 @@ export type Handle = (
 ) => Promise<FastifyReply>
 
 /** @throws (rejects) Error with the status 400, ERR_AUTH_TOO_MANY_MAILS */
-async function recipientOf({ mails }: AccountTools, body: Body, { ip }: FastifyRequest) {
+async function recipientOf(
+  { mails }: AccountTools,
+  body: Body,
+  { ip }: FastifyRequest,
+  page: Page,
+) {
   const email = emailOf(body.email) ?? badRequest('body/email must be an e-mail address')
-  await mails.limit(email, ip)
+  await mails.limit(email, ip, page)
   return email
 }
 
@@ -37,7 +42,7 @@ async function requireFree(tools: AccountTools, email: string, request: FastifyR
 
 export const signUp: Handle = async (tools, body, request, reply) => {
   const { mails } = tools
-  const email = await recipientOf(tools, body, request)
+  const email = await recipientOf(tools, body, request, 'sign-up')
   mails.later(reply, async () => {
     const account = await tools.find(email, request)
     if (account !== null) return tools.sendReset('account-exists', account, request)
@@ -66,7 +71,7 @@ export const finishSignUp: Handle = async (tools, { token, password }, request, 
 }
 
 export const forgotPassword: Handle = async (tools, body, request, reply) => {
-  const email = await recipientOf(tools, body, request)
+  const email = await recipientOf(tools, body, request, 'reset')
   tools.mails.later(reply, async () => {
     const account = await tools.find(email, request)
     if (account !== null) return tools.sendReset('reset', account, request)
@@ -107,7 +112,7 @@ export const changeEmail: Handle = async (tools, body, request, reply) => {
   const { account, sub } = await tools.prove(request, body.currentPassword)
   const { user, values } = account
   const { mails, links } = tools
-  const email = await recipientOf(tools, body, request)
+  const email = await recipientOf(tools, body, request, 'email')
   mails.later(reply, async () => {
     // Its owner is not told: anybody could have it told again and again.
     if ((await tools.find(email, request)) !== null) return

@@ -3,11 +3,13 @@ import { refusal } from '../errors/errors.js'
 import { Counters } from '../throttle/counters.js'
 import { addressOf } from '../throttle/throttle.js'
 import type { RedisCounters } from '../throttle/redis-counters.js'
+import type { Page } from './links.js'
 import type { ResolvedAccounts } from './options.js'
 
 /**
- * Counts requests for e-mails by recipient and by client. Who has too many sent to somebody locks nobody out: the links in
- * them work.
+ * Counts requests for e-mails by client, and by recipient and purpose. Who has too many sent to somebody locks nobody out:
+ * the links in them work. A change to a taken address and a forgotten password of an unknown one send nothing, so they use
+ * up nothing of the other purposes.
  *
  * @param redis - for all processes, beside the counts of this one, which hold while Redis is down
  * @returns a function that counts a request. It rejects with ERR_AUTH_TOO_MANY_MAILS
@@ -17,12 +19,15 @@ export function mailLimits(
   redis: Promise<RedisCounters | null>,
 ) {
   const memory = new Counters(window)
-  return async (email: string, ip: string | undefined): Promise<void> => {
+  return async (email: string, ip: string | undefined, page: Page): Promise<void> => {
     // Redis must not learn addresses.
     const recipient = createHash('sha256').update(email).digest('base64url')
+    const to = `mails-to:${page}:${recipient}`
+    const by = `mails-by:${addressOf(ip)}`
+    // The client first: what it may not send must not count for a recipient.
     const limits: [key: string, limit: number][] = [
-      [`mails-to:${recipient}`, perRecipient],
-      [`mails-by:${addressOf(ip)}`, perAddress],
+      [by, perAddress],
+      [to, perRecipient],
     ]
     // At once, so that simultaneous requests do not exceed the limit.
     for (const [key, limit] of limits) {
@@ -34,7 +39,10 @@ export function mailLimits(
     if (counters === null) return
     for (const [key, limit] of limits) {
       const counted = await counters.penalty(key)
-      if (counted !== null && counted.consumedPoints > limit) throw tooMany(counted.msBeforeNext)
+      if (counted === null || counted.consumedPoints <= limit) continue
+      if (key === by) memory.reward(to)
+      else await counters.reward(by)
+      throw tooMany(counted.msBeforeNext)
     }
   }
 }

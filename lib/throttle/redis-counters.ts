@@ -43,6 +43,7 @@ export function openRedisCounters(
   return {
     get: (key: string) => ask(limiter.get(key)),
     penalty: (key: string) => ask(limiter.penalty(key)),
+    reward: (key: string) => ask(limiter.reward(key)),
     delete: (key: string) => ask(limiter.delete(key)),
   }
 }

@@ -1,5 +1,6 @@
 // Accounts in PostgreSQL, with sessions and counters in Redis that several processes share.
 import { fork } from 'node:child_process'
+import { once } from 'node:events'
 import { Redis } from 'ioredis'
 import t, { type Test } from 'tap'
 import type { AccountMail } from '../../lib/index.js'
@@ -96,7 +97,9 @@ t.test('two processes share accounts, sessions and limits', { skip: withAll }, a
     t.equal((await shop.post('/login', { email: dora, password })).statusCode, 200 + index * 201)
   }
 
-  for (const shop of shops) t.equal(await shop.ask('/sign-up', { email: dora }), tooMany)
+  const third = await other.ask('/password/forgot', { email: dora })
+  t.equal(third, '202 {}', 'each purpose has its own count')
+  for (const shop of shops) t.equal(await shop.ask('/password/forgot', { email: dora }), tooMany)
   await redis.kill()
   for (const shop of shops)
     await until(async () => (await shop.get('/redis')).body !== 'ready', 'Redis is gone')
@@ -182,4 +185,26 @@ t.test('limits are those of all processes while Redis is there', { skip: withRed
   const hung = await apps[0]?.post('/sign-up', { email: 'f@example.com' })
   t.ok(hung && [ok, tooMany].includes(answerOf(hung)), 'a hung Redis is no 5xx')
   server.resume()
+})
+
+t.test('a client over its limit uses up nothing of a recipient', { skip: withRedis }, async (t) => {
+  const { port } = await redisServer(t)
+  const apps = await Promise.all(
+    [0, 1].map(async () => {
+      const redis = new Redis(port, '127.0.0.1')
+      t.teardown(() => redis.disconnect())
+      await once(redis, 'ready')
+      const limits = { perRecipient: 1, perAddress: 2 }
+      return accountsApp(t, { limits }, { throttle: { redis, keyPrefix: 'shop' } })
+    }),
+  )
+  const ask = async (at: number, name: string, remoteAddress: string): Promise<string> => {
+    const payload = { email: `${name}@example.com` }
+    const request = { method: 'POST', url: '/sign-up', payload, remoteAddress } as const
+    return answerOf((await apps[at]?.app.inject(request)) as AnyResponse)
+  }
+  for (const name of ['a', 'b']) t.equal(await ask(0, name, '192.0.2.1'), '202 {}')
+  for (const name of ['c', 'd']) t.equal(await ask(1, name, '192.0.2.1'), tooMany)
+  t.equal(await ask(1, 'c', '192.0.2.2'), '202 {}', 'neither in this process')
+  t.equal(await ask(0, 'd', '192.0.2.2'), '202 {}', 'nor in another one')
 })

@@ -75,16 +75,21 @@ export class Mails {
   }
 }
 
-/** Errors of HTTP clients have the request in them, and with it the link; messages may quote addresses and tokens. */
-function readable(error: unknown): object {
+/** Begins where such a word begins: otherwise a long one, such as an inlined image, would take minutes. */
+const address = /(?<![^\s<>"'(])[^\s<>"'(]+(?:@|%40)[^\s<>"',;)]+/g
+const token = /(?<![\w-])[\w-]{10,}(?:\.[\w-]+){2}/g
+
+/**
+ * Errors of HTTP clients have the request in them, and with it the link; messages may quote addresses and tokens.
+ *
+ * @param depth - how many causes are logged, since an error may be its own cause
+ */
+function readable(error: unknown, depth = 5): object {
   const { message, code, cause } = Object(error) as Record<'message' | 'code' | 'cause', unknown>
-  const text = String(message ?? error).replace(
-    /[\w-]{10,}(?:\.[\w-]+){2}|[^\s<>"'(]+(?:@|%40)[^\s<>"',;)]+/g,
-    '…',
-  )
+  const found = [message, error].find((each) => typeof each === 'string') ?? typeof error
   return {
-    message: text,
+    message: String(found).replace(address, '…').replace(token, '…'),
     ...(typeof code === 'string' && { code }),
-    ...(cause instanceof Error && { cause: readable(cause) }),
+    ...(cause instanceof Error && depth > 0 && { cause: readable(cause, depth - 1) }),
   }
 }

@@ -242,3 +242,35 @@ t.test('a failed e-mail changes no response of what was done before', async (t) 
   await app.authn.accounts.settled()
   t.match(app.authn.stats().accounts, { mails: 0, mailsFailed: 2 })
 })
+
+t.test(
+  'an odd error of a mailer is logged quickly, and ends neither process nor wait',
+  async (t) => {
+    const cyclic = new Error('the mailer is away')
+    cyclic.cause = cyclic
+    const long = 'a'.repeat(200_000)
+    const quoting = new Error(
+      `${long} ${long}.b alice@example.com,eyJhbGciOiJI.eyJzdWIiOjF9.c2lnbmF0dXJl`,
+    )
+    const odd = [
+      cyclic,
+      quoting,
+      Object.create(null),
+      { message: Object.create(null) },
+      null,
+      'away',
+    ]
+    for (const error of odd) {
+      const sendMail = () => Promise.reject(error)
+      const { app, lines, send } = await accountsApp(t, { sendMail })
+      t.equal(await send('/password/forgot', { email: known[0] }), '202 {}')
+      const { user } = process.cpuUsage()
+      await app.authn.accounts.settled()
+      t.ok(process.cpuUsage().user - user < 2_000_000, 'under 2 seconds')
+      const logged = lines.filter((line) => line.includes('"level":50')).join('')
+      t.match(logged, /could not be sent/)
+      t.notMatch(logged, /alice@|eyJzdWIiOjF9/)
+      t.equal(app.authn.stats().accounts?.mailsFailed, 1)
+    }
+  },
+)

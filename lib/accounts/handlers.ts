@@ -5,7 +5,7 @@ import { badRequest } from '../http/query.js'
 import { sendBody } from '../login/finish.js'
 import { emailOf } from './email.js'
 import { linkInvalid, stateOf, type Page } from './links.js'
-import { ask, changed, type AccountTools } from './tools.js'
+import { ask, changed, type Account, type AccountTools } from './tools.js'
 
 /** What a body has, as far as its route requires it. */
 export interface Body {
@@ -57,13 +57,23 @@ export const finishSignUp: Handle = async (tools, { token, password }, request, 
   await requireFree(tools, email, request)
   const passwordHash = await tools.hash(password, email, request)
   const account = { email, passwordHash, ...(invitation !== undefined && { invitation }) }
-  const isCreated = await ask(() => tools.resolved.given.create(account, request))
+  const isOther = (found: Account | null): boolean =>
+    found !== null && found.values.passwordHash !== passwordHash
+  const isCreated = await ask(() => tools.resolved.given.create(account, request)).catch(
+    async (error: unknown) => {
+      // The unique index may have rejected it.
+      if (isOther(await tools.find(email, request))) return false
+      throw error
+    },
+  )
   if (!isCreated) throw linkInvalid(taken)
   const created = await tools.find(email, request)
   if (created === null) {
     const text = 'accounts.create() has stored an account that findByUsername does not find.'
     throw faultOf('ERR_AUTH_ACCOUNTS', new TypeError(text))
   }
+  // Some results of databases are truthy, whatever was stored.
+  if (isOther(created)) throw linkInvalid(taken)
   tools.mails.counts.created += 1
   const sub = String(await tools.subOf(created, request))
   channels.account.publish({ action: 'created', sub, request })
@@ -87,7 +97,7 @@ export const resetPassword: Handle = async (tools, { token, password }, request,
   const { email } = account.values
   const sub = await tools.subOf(account, request)
   const hash = await tools.hash(password, email, request)
-  if (!(await tools.setPassword(account, sub, hash))) throw linkInvalid(changed)
+  if (!(await tools.setPassword(account, sub, hash, request))) throw linkInvalid(changed)
   // Who has forgotten a password has often guessed too many times.
   await tools.registration.passwords.openAttempt(email, password, request).succeeded()
   tools.tell('password-reset', 'password-changed', account, sub, reply)
@@ -100,7 +110,7 @@ export const changePassword: Handle = async (tools, body, request, reply) => {
   if (passwordHash === null) throw refusal('auth.current-password', { cause: 'no password' })
   const { account, sub } = await tools.prove(request, body.currentPassword)
   const hash = await tools.hash(body.password, email, request)
-  if (!(await tools.setPassword(account, sub, hash))) {
+  if (!(await tools.setPassword(account, sub, hash, request))) {
     throw refusal('auth.current-password', { cause: changed })
   }
   tools.tell('password-changed', 'password-changed', account, sub, reply)

@@ -34,7 +34,9 @@ export interface Account {
 /** Calls a function of the app. Its errors for the client pass; others are ERR_AUTH_ACCOUNTS. */
 export async function ask<T>(work: () => T | Promise<T>): Promise<T> {
   try {
-    return await work()
+    const answer = await work()
+    if (answer instanceof Error) throw answer
+    return answer
   } catch (error) {
     const { statusCode } = Object(error) as { statusCode?: unknown }
     const isForClient = typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500
@@ -172,8 +174,16 @@ export class AccountTools {
    * @returns whether the account was still the same
    * @throws (rejects) ERR_AUTH_STORE_UNAVAILABLE, where the password stays
    */
-  async setPassword(account: Account, sub: string | number, hash: string): Promise<boolean> {
+  async setPassword(
+    account: Account,
+    sub: string | number,
+    hash: string,
+    request: FastifyRequest,
+  ): Promise<boolean> {
     const after = { ...account.values, passwordHash: hash }
+    // Another request may have changed it while this one hashed, and has begun a session that has to stay.
+    const now = await this.find(sub, request)
+    if (now === null || stateOf(now.values) !== stateOf(account.values)) return false
     // Also proves that the store is there.
     await this.sessions.revoke({ sub })
     if (!(await this.update(account, after))) return false

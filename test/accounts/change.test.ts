@@ -141,6 +141,15 @@ t.test('a login rehashes an old hash, and a change of password does not', async 
   t.notOk(app.authn.needsRehash(String(table[0]?.password)))
 })
 
+t.test('the second of two changes at once leaves the session of the first alone', async (t) => {
+  const { post, me, logIn } = await accountsApp(t)
+  const headers = await logIn()
+  const both = await Promise.all([1, 2].map(() => post('/password/change', change, headers)))
+  const codes = both.map(({ statusCode }) => statusCode)
+  t.strictSame(codes.toSorted(), [200, 403])
+  t.equal(await me(bearer(pairOf(both[codes.indexOf(200)] as never).token)), 200)
+})
+
 t.test('an account that changes meanwhile is not overwritten', async (t) => {
   const { send, logIn, mails } = await accountsApp(t, { update: () => false })
   const events = eventsOf(t, 'account')

@@ -253,3 +253,10 @@ t.test('a subject that fails, and a user without an address, are a 500', async (
   const own = { currentPassword: password, password: newPassword }
   t.equal(await other.send('/password/change', own, await other.logIn()), '500 ERR_AUTH_ACCOUNTS')
 })
+
+t.test('an update that resolves to an error has failed', async (t) => {
+  const { send, tokenOf } = await accountsApp(t, { update: async () => new Error('locked') })
+  const token = await tokenOf('/password/forgot', { email: 'alice@example.com' })
+  const body = { token, password: newPassword }
+  t.equal(await send('/password/reset', body), '500 ERR_AUTH_ACCOUNTS')
+})

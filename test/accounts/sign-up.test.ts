@@ -3,7 +3,13 @@ import { inspect } from 'node:util'
 import type { FastifyRequest } from 'fastify'
 import t from 'tap'
 import { AuthenticationError, type NewAccount } from '../../lib/index.js'
-import { accountsApp, newPassword, pages, type AccountUser } from '../helpers/accounts.js'
+import {
+  accountsApp,
+  accountsOver,
+  newPassword,
+  pages,
+  type AccountUser,
+} from '../helpers/accounts.js'
 import { bearer } from '../helpers/app.js'
 import { cookiesOf } from '../helpers/cookies.js'
 import { isFault } from '../helpers/flows.js'
@@ -233,3 +239,32 @@ t.test('invite() rejects what is wrong, and a failed e-mail', async (t) => {
   t.equal((await rejectionOf(invite(dora, request))).error, failure)
   t.match(app.authn.stats().accounts, { mails: 0, mailsFailed: 1 })
 })
+
+t.test(
+  'a create that fails in place of a falsy value gives nobody the account of another',
+  async (t) => {
+    const odd: [string, (isCreated: unknown) => unknown][] = [
+      ['400 ERR_AUTH_LINK_INVALID', (isCreated) => ({ rowCount: Number(Boolean(isCreated)) })],
+      ['400 ERR_AUTH_LINK_INVALID', (isCreated) => isCreated ?? new Error('unique')],
+      [
+        '400 ERR_AUTH_LINK_INVALID',
+        (isCreated) => {
+          if (isCreated) return true
+          throw new Error('unique')
+        },
+      ],
+    ]
+    for (const [loser, answer] of odd) {
+      const setting = await accountsApp(t, {
+        create: async (account) => answer(await accountsOver(setting.table).create(account)),
+      })
+      const { send, tokenOf, table } = setting
+      const token = await tokenOf('/sign-up', { email: dora })
+      const answers = await Promise.all(
+        [1, 2].map((each) => send('/sign-up/finish', { token, password: `${newPassword}${each}` })),
+      )
+      t.strictSame(answers.toSorted(), ['200 tokens', loser])
+      t.equal(table.length, 4)
+    }
+  },
+)

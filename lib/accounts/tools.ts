@@ -95,9 +95,11 @@ export class AccountTools {
   async subOf({ user, values }: Account, request: FastifyRequest): Promise<string | number> {
     const subject = await ask(() => this.#login.subject?.(user, values.email))
     const { sub } = await this.#claimsOf(values.email, request, user)
-    if (sub === subject) return sub
-    const text =
-      'login.claims returned another "sub" than login.subject, so that sessions could not be revoked by it. Return it from login.subject.'
+    const isAddress = String(sub).toLowerCase() === values.email.toLowerCase()
+    if (sub === subject && !isAddress) return sub
+    const text = isAddress
+      ? 'login.subject returned the address, so that the next user of that address would find the sessions of this one. Return an id from it, by which findByUsername finds the user too.'
+      : 'login.claims returned another "sub" than login.subject, so that sessions could not be revoked by it. Return it from login.subject.'
     throw fault(new TypeError(text))
   }
 

@@ -8,6 +8,7 @@ import {
   password,
   type AccountUser,
 } from '../helpers/accounts.js'
+import { bearer } from '../helpers/app.js'
 import { cookiesOf } from '../helpers/cookies.js'
 import { deferred } from '../helpers/flows.js'
 import { until } from '../helpers/load.js'
@@ -260,3 +261,19 @@ t.test('an update that resolves to an error has failed', async (t) => {
   const body = { token, password: newPassword }
   t.equal(await send('/password/reset', body), '500 ERR_AUTH_ACCOUNTS')
 })
+
+t.test(
+  'a subject that is the address is a 500, since the next user of it would get its sessions',
+  async (t) => {
+    const subject = (user: object): string => (user as AccountUser).email
+    const login = { usernameField: 'email', subject }
+    const { send, post, mails, lines } = await accountsApp(t, {}, { login })
+    const response = await post('/login', { email: alice, password })
+    const headers = bearer((JSON.parse(response.body) as { token: string }).token)
+    const change = { email: 'alice@new.example', currentPassword: password }
+    t.equal(await send('/email/change', change, headers), '500 ERR_AUTH_ACCOUNTS')
+    t.equal(await send('/password/forgot', { email: alice }), '202 {}')
+    t.strictSame(await mails(), [])
+    t.match(lines.join(''), /login\.subject returned the address/)
+  },
+)

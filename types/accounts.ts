@@ -52,7 +52,7 @@ export interface AccountsOptions<Stored extends object = StoredUser> {
 
 /** How many e-mails may be requested, in this process and, with `throttle.redis`, in all of them. */
 export interface AccountLimits {
-  /** To one address for one purpose (sign-up, reset, change of address), from all clients together. Default 3. */
+  /** To one address from all clients together; changes to an address are counted apart. Default 3. */
   perRecipient?: number | undefined
   /** By one client: one address, or the first 64 bits of an IPv6 address. Default 30. */
   perAddress?: number | undefined

@@ -4,7 +4,7 @@ import { channels } from '../events.js'
 import { badRequest } from '../http/query.js'
 import { sendBody } from '../login/finish.js'
 import { emailOf } from './email.js'
-import { linkInvalid, stateOf, type Page } from './links.js'
+import { linkInvalid, stateOf } from './links.js'
 import { ask, changed, type Account, type AccountTools } from './tools.js'
 
 /** What a body has, as far as its route requires it. */
@@ -27,10 +27,10 @@ async function recipientOf(
   { mails }: AccountTools,
   body: Body,
   { ip }: FastifyRequest,
-  page: Page,
+  isChange = false,
 ) {
   const email = emailOf(body.email) ?? badRequest('body/email must be an e-mail address')
-  await mails.limit(email, ip, page)
+  await mails.limit(email, ip, isChange)
   return email
 }
 
@@ -42,7 +42,7 @@ async function requireFree(tools: AccountTools, email: string, request: FastifyR
 
 export const signUp: Handle = async (tools, body, request, reply) => {
   const { mails } = tools
-  const email = await recipientOf(tools, body, request, 'sign-up')
+  const email = await recipientOf(tools, body, request)
   mails.later(reply, async () => {
     const account = await tools.find(email, request)
     if (account !== null) return tools.sendReset('account-exists', account, request)
@@ -81,7 +81,7 @@ export const finishSignUp: Handle = async (tools, { token, password }, request, 
 }
 
 export const forgotPassword: Handle = async (tools, body, request, reply) => {
-  const email = await recipientOf(tools, body, request, 'reset')
+  const email = await recipientOf(tools, body, request)
   tools.mails.later(reply, async () => {
     const account = await tools.find(email, request)
     if (account !== null) return tools.sendReset('reset', account, request)
@@ -122,7 +122,7 @@ export const changeEmail: Handle = async (tools, body, request, reply) => {
   const { account, sub } = await tools.prove(request, body.currentPassword)
   const { user, values } = account
   const { mails, links } = tools
-  const email = await recipientOf(tools, body, request, 'email')
+  const email = await recipientOf(tools, body, request, true)
   mails.later(reply, async () => {
     // Its owner is not told: anybody could have it told again and again.
     if ((await tools.find(email, request)) !== null) return

@@ -3,13 +3,12 @@ import { refusal } from '../errors/errors.js'
 import { Counters } from '../throttle/counters.js'
 import { addressOf } from '../throttle/throttle.js'
 import type { RedisCounters } from '../throttle/redis-counters.js'
-import type { Page } from './links.js'
 import type { ResolvedAccounts } from './options.js'
 
 /**
- * Counts requests for e-mails by client, and by recipient and purpose. Who has too many sent to somebody locks nobody out:
- * the links in them work. A change to a taken address and a forgotten password of an unknown one send nothing, so they use
- * up nothing of the other purposes.
+ * Counts requests for e-mails by client and by recipient. Who has too many sent to somebody locks nobody out: the links in
+ * them work. Changes to an address are counted apart: to a taken one they send nothing, so they must not use up the links of
+ * its user.
  *
  * @param redis - for all processes, beside the counts of this one, which hold while Redis is down
  * @returns a function that counts a request. It rejects with ERR_AUTH_TOO_MANY_MAILS
@@ -19,10 +18,10 @@ export function mailLimits(
   redis: Promise<RedisCounters | null>,
 ) {
   const memory = new Counters(window)
-  return async (email: string, ip: string | undefined, page: Page): Promise<void> => {
+  return async (email: string, ip: string | undefined, isChange: boolean): Promise<void> => {
     // Redis must not learn addresses.
     const recipient = createHash('sha256').update(email).digest('base64url')
-    const to = `mails-to:${page}:${recipient}`
+    const to = `mails-${isChange ? 'moved-' : ''}to:${recipient}`
     const by = `mails-by:${addressOf(ip)}`
     // The client first: what it may not send must not count for a recipient.
     const limits: [key: string, limit: number][] = [

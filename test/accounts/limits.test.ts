@@ -58,7 +58,7 @@ t.test('a change of address counts too, after the password', async (t) => {
   t.equal((await mails()).length, 6)
 })
 
-t.test('requests that send nothing to an address lock its user out of nothing', async (t) => {
+t.test('changes to an address of somebody else use up none of its e-mails', async (t) => {
   const { send, logIn, mails, tokenOf } = await accountsApp(t, standard)
   const bob = await logIn(2)
   const change = { email: alice, currentPassword: password }
@@ -67,11 +67,6 @@ t.test('requests that send nothing to an address lock its user out of nothing', 
   t.equal(await send('/email/change', change, bob), tooMany)
   t.strictSame(await mails(), [])
   t.ok(await tokenOf('/password/forgot', { email: alice }))
-  const dora = { email: 'dora@example.com' }
-  for (let each = 0; each < 3; each += 1) t.equal(await send('/password/forgot', dora), '202 {}')
-  t.equal(await send('/password/forgot', dora), tooMany)
-  t.strictSame(await mails(), [])
-  t.ok(await tokenOf('/sign-up', dora))
 })
 
 t.test('thirty e-mails from one address or IPv6 network, whoever gets them', async (t) => {

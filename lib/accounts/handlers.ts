@@ -5,7 +5,7 @@ import { badRequest } from '../http/query.js'
 import { sendBody } from '../login/finish.js'
 import { emailOf } from './email.js'
 import { linkInvalid, stateOf } from './links.js'
-import { ask, changed, type Account, type AccountTools } from './tools.js'
+import { ask, changed, type AccountTools } from './tools.js'
 
 /** What a body has, as far as its route requires it. */
 export interface Body {
@@ -57,23 +57,15 @@ export const finishSignUp: Handle = async (tools, { token, password }, request, 
   await requireFree(tools, email, request)
   const passwordHash = await tools.hash(password, email, request)
   const account = { email, passwordHash, ...(invitation !== undefined && { invitation }) }
-  const isOther = (found: Account | null): boolean =>
-    found !== null && found.values.passwordHash !== passwordHash
-  const isCreated = await ask(() => tools.resolved.given.create(account, request)).catch(
-    async (error: unknown) => {
-      // The unique index may have rejected it.
-      if (isOther(await tools.find(email, request))) return false
-      throw error
-    },
-  )
+  const isCreated = await ask(() => tools.resolved.given.create(account, request))
   if (!isCreated) throw linkInvalid(taken)
   const created = await tools.find(email, request)
-  if (created === null) {
-    const text = 'accounts.create() has stored an account that findByUsername does not find.'
+  // Results of queries are truthy, whatever was stored, and nobody may get into the account of another.
+  if (created === null || created.values.passwordHash !== passwordHash) {
+    const text =
+      'accounts.create() has resolved to something truthy, but findByUsername does not find what it should have stored. It has to resolve to a falsy value if the address is taken.'
     throw faultOf('ERR_AUTH_ACCOUNTS', new TypeError(text))
   }
-  // Some results of databases are truthy, whatever was stored.
-  if (isOther(created)) throw linkInvalid(taken)
   tools.mails.counts.created += 1
   const sub = String(await tools.subOf(created, request))
   channels.account.publish({ action: 'created', sub, request })

@@ -185,9 +185,9 @@ export class AccountTools {
     const after = { ...account.values, passwordHash: hash }
     // Another request may have changed it while this one hashed, and has begun a session that has to stay.
     const now = await this.find(sub, request)
-    if (now === null || stateOf(now.values) !== stateOf(account.values)) return false
+    const isSame = now !== null && stateOf(now.values) === stateOf(account.values)
     // Also proves that the store is there.
-    await this.sessions.revoke({ sub })
+    if (isSame) await this.sessions.revoke({ sub })
     if (!(await this.update(account, after))) return false
     try {
       await this.sessions.revoke({ sub })

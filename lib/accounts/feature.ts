@@ -1,7 +1,7 @@
 import { AuthnUsageError, wrongOption } from '../errors/errors.js'
 import { urlOf } from '../login/plugin-routes.js'
 import { emailOf } from './email.js'
-import { mailLimits } from './limits.js'
+import { mailLimits, openCounters } from './limits.js'
 import { accountLinks } from './links.js'
 import { Mails } from './mails.js'
 import { accountRoutes } from './routes.js'
@@ -32,12 +32,7 @@ export function create(context: FeatureContext<ResolvedAccounts>): Feature {
     if (!value) wrongOption(`option "accounts" is set, but it needs the option ${name}. Set it.`)
   }
   const { path, signingMethod } = login as ResolvedLogin
-  const redis = (async () => {
-    if (!throttle || !throttle.redis) return null
-    const { openRedisCounters } = await import('../throttle/redis-counters.js')
-    const { window } = resolved.limits
-    return openRedisCounters({ ...throttle, window }, throttle.redis, log)
-  })()
+  const redis = openCounters(throttle, resolved.limits, log)
   const { url, linkExpiry } = resolved
   const links = accountLinks(jwtService, signingMethod, url, urlOf(app, path), linkExpiry)
   let tools: AccountTools

@@ -1,9 +1,24 @@
 import { createHash } from 'node:crypto'
+import type { FastifyBaseLogger } from 'fastify'
 import { refusal } from '../errors/errors.js'
 import { Counters } from '../throttle/counters.js'
 import { addressOf } from '../throttle/throttle.js'
 import type { RedisCounters } from '../throttle/redis-counters.js'
+import type { ResolvedOptions } from '../options/resolve.js'
 import type { ResolvedAccounts } from './options.js'
+
+type Limits = ResolvedAccounts['limits']
+
+/** The counters of all processes; null without `throttle.redis`. */
+export async function openCounters(
+  throttle: ResolvedOptions['throttle'],
+  { window }: Limits,
+  log: FastifyBaseLogger,
+): Promise<RedisCounters | null> {
+  if (throttle === false || throttle.redis === undefined) return null
+  const { openRedisCounters } = await import('../throttle/redis-counters.js')
+  return openRedisCounters({ ...throttle, window }, throttle.redis, log)
+}
 
 /**
  * Counts requests for e-mails by client and by recipient. Who has too many sent to somebody locks nobody out: the links in
@@ -14,7 +29,7 @@ import type { ResolvedAccounts } from './options.js'
  * @returns a function that counts a request. It rejects with ERR_AUTH_TOO_MANY_MAILS
  */
 export function mailLimits(
-  { perRecipient, perAddress, window }: ResolvedAccounts['limits'],
+  { perRecipient, perAddress, window }: Limits,
   redis: Promise<RedisCounters | null>,
 ) {
   const memory = new Counters(window)

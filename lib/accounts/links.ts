@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
-import { isAuthenticationError, refusal } from '../errors/errors.js'
+import { refusal } from '../errors/errors.js'
 import type { JwtService } from '../tokens/service.js'
 import type { AccountValues } from '../../types/accounts.js'
+import type { AuthenticationErrorLike } from '../../types/errors.js'
 import type { SigningMethod } from '../../types/keys.js'
 
 /** The page that a link opens. */
@@ -58,8 +59,7 @@ export function accountLinks(
       try {
         claims = verify(token)
       } catch (error) {
-        if (isAuthenticationError(error)) throw linkInvalid(`its token: ${error.code}`)
-        throw error
+        throw linkInvalid(`its token: ${(error as AuthenticationErrorLike).code}`)
       }
       const about = claims as { readonly page?: unknown; readonly path?: unknown }
       if (about.page === page && about.path === path) return claims

@@ -146,7 +146,10 @@ t.test('the second of two changes at once leaves the session of the first alone'
   const headers = await logIn()
   const both = await Promise.all([1, 2].map(() => post('/password/change', change, headers)))
   const codes = both.map(({ statusCode }) => statusCode)
-  t.strictSame(codes.toSorted((one, other) => one - other), [200, 403])
+  t.strictSame(
+    codes.toSorted((one, other) => one - other),
+    [200, 403],
+  )
   t.equal(await me(bearer(pairOf(both[codes.indexOf(200)] as never).token)), 200)
 })
 

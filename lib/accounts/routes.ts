@@ -15,6 +15,7 @@ import {
   type Handle,
 } from './handlers.js'
 import type { AccountTools } from './tools.js'
+import type { Authenticator } from '../../types/authenticator.js'
 
 /** The members of bodies. Each route requires its own, but for the password that some users do not have. */
 const members: Readonly<Record<string, Type.TSchema>> = {
@@ -91,7 +92,7 @@ export function accountRoutes(login: string, tools: AccountTools): PluginRoute[]
       body: { schema, read },
       ...(isOwn && { mark: { use: 'jwt' } }),
       authenticator: 'account',
-      notes: { responses, ...(isOwn && { accepts: [authenticators.get('jwt') ?? []].flat() }) },
+      notes: { responses, ...(isOwn && { accepts: [authenticators.get('jwt') as Authenticator] }) },
       options: { ...routeOptions, ...sharedOptions(routeOptions, { summary }) },
       async work(request, reply) {
         const given = read(request.body)

@@ -113,10 +113,11 @@ export class AccountTools {
   /** @throws ERR_AUTH_FORBIDDEN without a session of a user with an address, and where somebody else acts as the user */
   own(request: FastifyRequest): Account {
     const user = storedUser<object>(request)
-    const isActing = Object.hasOwn(localClaimsOf(request) ?? {}, 'act')
-    if (user !== null && !isActing && this.sessions.of(request)) {
+    // Claims of a session are those of a token of our own.
+    if (user !== null && this.sessions.of(request) !== null) {
+      const isActing = Object.hasOwn(localClaimsOf(request) as object, 'act')
       const account = this.accountOf(user)
-      if (account.values.email !== '') return account
+      if (!isActing && account.values.email !== '') return account
     }
     throw refusal('auth.forbidden', { cause: 'not a session of the user, or no address' })
   }

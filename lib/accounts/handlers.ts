@@ -77,7 +77,7 @@ export const forgotPassword: Handle = async (tools, body, request, reply) => {
   tools.mails.later(reply, async () => {
     const account = await tools.find(email, request)
     if (account !== null) return tools.sendReset('reset', account, request)
-    // As long as for an account: who sends the next request at once could measure the difference.
+    // As long as for an account.
     return tools.links.make('reset', { sub: email, state: email })
   })
   return reply.code(202).send({})

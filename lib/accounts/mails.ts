@@ -8,6 +8,9 @@ import type { AccountMail, AccountMailKind, AccountsOptions } from '../../types/
 
 const failed = 'An e-mail of an account could not be sent'
 
+/** Milliseconds after the response, so that who sends the next request at once does not measure the work. */
+const delay = 20
+
 /** Milliseconds that closing an app waits for e-mails. */
 const patience = 10_000
 
@@ -53,7 +56,8 @@ export class Mails {
   /** Does some work when the response has been sent. What it throws is logged. */
   later(reply: FastifyReply, work: () => unknown): void {
     const sent = new Promise<void>((resolve) => finished(reply.raw, () => resolve()))
-    const all = sent.then(work).then(
+    const begun = sent.then(() => sleep(delay)).then(work)
+    const all = begun.then(
       () => undefined,
       (error: unknown) => {
         const kind = this.#kinds.get(Object(error) as object)

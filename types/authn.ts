@@ -60,7 +60,7 @@ export interface Authn {
   readonly features: readonly AuthnFeature[]
 
   /**
-   * Hashes a password as the option `hashing` says, in the same queue as logins.
+   * Hashes a password by the option `hashing`, in the same queue as logins.
    *
    * @param password - 1 to 72 bytes of UTF-8 for bcrypt, else to `maxPasswordBytes`
    * @returns the text to store, up to 97 characters by default

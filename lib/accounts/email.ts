@@ -1,6 +1,6 @@
 import { domainToASCII } from 'node:url'
 
-/** Without it, `domainToASCII` would drop line breaks and what follows a slash, and decode `%61`. */
+/** What a host may consist of. In other text, `domainToASCII` drops line breaks and what follows a slash, and decodes `%61`. */
 const host = /^[a-z0-9.\u0080-\u{10ffff}-]+$/iu
 
 /** What browsers accept before the @ (HTML, "valid e-mail address"). Letters of other scripts could fold to ASCII ones. */

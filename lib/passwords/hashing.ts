@@ -15,7 +15,7 @@ import {
   type Strength,
 } from './kinds/hash-kind.js'
 
-/** The kinds that new hashes can have, and that are verified in every app. */
+/** The algorithms of new hashes. Every app verifies the hashes of all of them. */
 export const kinds: readonly HashAlgorithmKind[] = [bcrypt, argon2, scrypt]
 
 /** An algorithm with its parameters, whose work each rejection takes. */

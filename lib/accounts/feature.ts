@@ -1,7 +1,9 @@
-import { AuthnUsageError, wrongOption } from '../errors/errors.js'
+import { AuthnUsageError } from '../errors/errors.js'
 import { urlOf } from '../login/plugin-routes.js'
+import { requireOptions } from '../options/check.js'
+import { sharedCounters } from '../throttle/throttle.js'
 import { emailOf } from './email.js'
-import { mailLimits, openCounters } from './limits.js'
+import { mailLimits } from './limits.js'
 import { accountLinks } from './links.js'
 import { Mails } from './mails.js'
 import { accountRoutes } from './routes.js'
@@ -10,7 +12,6 @@ import type { Feature, FeatureContext } from '../feature.js'
 import type { ResolvedLogin } from '../options/resolve.js'
 import type { ResolvedAccounts } from './options.js'
 import type { Accounts } from '../../types/accounts.js'
-import type { Sessions } from '../../types/session-api.js'
 
 export { resolve, schema } from './options.js'
 
@@ -21,19 +22,18 @@ const invitation = { standard: 604_800, least: 60, most: 2_592_000 }
 export function create(context: FeatureContext<ResolvedAccounts>): Feature {
   const { app, log, resolved, options, jwtService } = context
   const { sessions, userService, login, throttle } = options
-  const needs = {
+  requireOptions('accounts', {
     sessions,
     userService,
     login,
     'login.subject, such as (user) => user.id (an address may go to another person, who must not find old sessions)':
       login && login.subject,
-  }
-  for (const [name, value] of Object.entries(needs)) {
-    if (!value) wrongOption(`option "accounts" is set, but it needs the option ${name}. Set it.`)
-  }
+  })
   const { path, signingMethod } = login as ResolvedLogin
-  const redis = openCounters(throttle, resolved.limits, log)
-  const { url, linkExpiry } = resolved
+  const { url, linkExpiry, limits } = resolved
+  const redis = throttle
+    ? sharedCounters({ ...throttle, window: limits.window }, log)
+    : Promise.resolve(null)
   const links = accountLinks(jwtService, signingMethod, url, urlOf(app, path), linkExpiry)
   let tools: AccountTools
   const api: Accounts = {
@@ -54,13 +54,18 @@ export function create(context: FeatureContext<ResolvedAccounts>): Feature {
     name: 'accounts',
     api,
     routes(registration) {
-      const ofSessions = registration.features.find(({ name }) => name === 'sessions')?.api
-      const limit = mailLimits(resolved.limits, redis)
+      const limit = mailLimits(limits, redis)
       const mails = new Mails(resolved.given, registration.hiddenFields, limit)
-      tools = new AccountTools(resolved, links, mails, registration, ofSessions as Sessions)
+      tools = new AccountTools(
+        resolved,
+        links,
+        mails,
+        registration,
+        registration.app.authn.sessions,
+      )
       return accountRoutes(path, tools)
     },
-    stats: () => ({ ...tools.mails.counts }),
+    stats: () => ({ created: tools.created, ...tools.mails.counts }),
     // No request waits for a file.
     async ready() {
       await Promise.all([redis, tools.registration.passwords.load()])

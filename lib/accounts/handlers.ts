@@ -66,7 +66,7 @@ export const finishSignUp: Handle = async (tools, { token, password }, request, 
       'accounts.create() has resolved to something truthy, but findByUsername does not find what it should have stored. It has to resolve to a falsy value if the address is taken.'
     throw faultOf('ERR_AUTH_ACCOUNTS', new TypeError(text))
   }
-  tools.mails.counts.created += 1
+  tools.created += 1
   const sub = String(await tools.subOf(created, request))
   channels.account.publish({ action: 'created', sub, request })
   return sendBody(reply, await tools.sessions.begin(email, request, reply))
@@ -77,7 +77,7 @@ export const forgotPassword: Handle = async (tools, body, request, reply) => {
   tools.mails.later(reply, async () => {
     const account = await tools.find(email, request)
     if (account !== null) return tools.sendReset('reset', account, request)
-    // As long as for an account.
+    // An unknown address takes as much work as that of an account.
     return tools.links.make('reset', { sub: email, state: email })
   })
   return reply.code(202).send({})

@@ -1,24 +1,9 @@
-import { createHash } from 'node:crypto'
-import type { FastifyBaseLogger } from 'fastify'
+import { digestOf } from '../common/digest.js'
 import { refusal } from '../errors/errors.js'
 import { Counters } from '../throttle/counters.js'
 import { addressOf } from '../throttle/throttle.js'
 import type { RedisCounters } from '../throttle/redis-counters.js'
-import type { ResolvedOptions } from '../options/resolve.js'
 import type { ResolvedAccounts } from './options.js'
-
-type Limits = ResolvedAccounts['limits']
-
-/** The counters of all processes; null without `throttle.redis`. */
-export async function openCounters(
-  throttle: ResolvedOptions['throttle'],
-  { window }: Limits,
-  log: FastifyBaseLogger,
-): Promise<RedisCounters | null> {
-  if (throttle === false || throttle.redis === undefined) return null
-  const { openRedisCounters } = await import('../throttle/redis-counters.js')
-  return openRedisCounters({ ...throttle, window }, throttle.redis, log)
-}
 
 /**
  * Counts requests for e-mails by client and by recipient. Who has too many sent to somebody locks nobody out: the links in
@@ -29,13 +14,13 @@ export async function openCounters(
  * @returns a function that counts a request. It rejects with ERR_AUTH_TOO_MANY_MAILS
  */
 export function mailLimits(
-  { perRecipient, perAddress, window }: Limits,
+  { perRecipient, perAddress, window }: ResolvedAccounts['limits'],
   redis: Promise<RedisCounters | null>,
 ) {
   const memory = new Counters(window)
   return async (email: string, ip: string | undefined, isChange: boolean): Promise<void> => {
     // Redis must not learn addresses.
-    const recipient = createHash('sha256').update(email).digest('base64url')
+    const recipient = digestOf(email)
     const to = `mails-${isChange ? 'moved-' : ''}to:${recipient}`
     const by = `mails-by:${addressOf(ip)}`
     // The client first: what it may not send must not count for a recipient.

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { digestOf } from '../common/digest.js'
 import { refusal } from '../errors/errors.js'
 import type { JwtService } from '../tokens/service.js'
 import type { AccountValues } from '../../types/accounts.js'
@@ -53,7 +53,7 @@ export function accountLinks(
       const token = service.generateTokenWithClaims({ ...claims, page, path, exp }, method, { typ })
       return { link: `${url}/${page}#${token}`, token, expiresIn }
     },
-    /** @throws ERR_AUTH_LINK_INVALID */
+    /** Verifies the token of a link. @throws ERR_AUTH_LINK_INVALID */
     read(page: Page, token: string): LinkClaims {
       let claims: object = {}
       try {
@@ -70,8 +70,7 @@ export function accountLinks(
 
 /** A digest that tells nothing, since there is a salt in the hash. */
 export function stateOf({ email, passwordHash }: AccountValues): string {
-  const text = JSON.stringify([email, passwordHash])
-  return createHash('sha256').update(text).digest('base64url')
+  return digestOf(JSON.stringify([email, passwordHash]))
 }
 
 /** @param cause - for the log */

@@ -20,7 +20,7 @@ const recentLogin = 600_000
 /** With fewer different characters, a password is guessable however long it is. */
 const leastDifferent = 5
 
-/** So many characters more than the name in the address are guessable too, as in `christopher1984`. */
+/** A password that contains the name before the @ of the address needs more other characters than `christopher1984` has. */
 const mostAdded = 4
 
 /** An account that was found. */
@@ -51,6 +51,8 @@ const fault = (cause: unknown): Error => faultOf('ERR_AUTH_ACCOUNTS', cause)
 
 /** What the routes share. */
 export class AccountTools {
+  /** Count of the accounts that were created. */
+  created = 0
   readonly #users: UserService
   readonly #login: ResolvedLogin
   readonly #claimsOf: ReturnType<typeof claimsMaker>
@@ -79,7 +81,7 @@ export class AccountTools {
     return user === null ? null : this.accountOf(user)
   }
 
-  /** @throws ERR_AUTH_ACCOUNTS where the users have no such field */
+  /** What is stored of a user. @throws ERR_AUTH_ACCOUNTS if the user lacks the field with the address */
   accountOf(user: object): Account {
     const { emailField } = this.resolved
     const [email, hash] = [emailField, this.registration.options.passwordField].map((field) => {

@@ -1,4 +1,5 @@
-import { createHash, randomInt } from 'node:crypto'
+import { randomInt } from 'node:crypto'
+import { digestOf } from '../common/digest.js'
 import { isUsableName } from '../users/user.js'
 import type { ApiKeyInfo, ApiKeyStore, IssuedApiKey, StoredApiKey } from '../../types/api-keys.js'
 
@@ -44,8 +45,7 @@ export function formatProblemOf(key: string, start: string): 'no API key' | 'che
 }
 
 /** SHA-256 in base64url. A slow hash would add nothing: 190 random bits cannot be guessed. */
-export const keyDigestOf = (key: string): string =>
-  createHash('sha256').update(key).digest('base64url')
+export const keyDigestOf = (key: string): string => digestOf(key)
 
 /** A key with its checksum: CRC-32 (Node has `zlib.crc32` since 20.15 only) as a base62 number with six digits. */
 export function sealed(start: string): string {

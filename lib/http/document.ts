@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { digestOf } from '../common/digest.js'
 
 /** A document that clients fetch again from time to time. */
 export interface PublicDocument {
@@ -16,7 +16,7 @@ export function sendDocument(
   { body, type, maxAge }: PublicDocument,
 ): FastifyReply {
   const text = JSON.stringify(body)
-  const tag = `"${createHash('sha256').update(text).digest('base64url')}"`
+  const tag = `"${digestOf(text)}"`
   void reply.header('cache-control', `public, max-age=${maxAge}`).header('etag', tag)
   const condition = headers['if-none-match']?.trim() ?? ''
   // The weak comparison.

@@ -1,5 +1,6 @@
 import { wrongOption } from '../errors/errors.js'
 import { urlOf } from '../login/plugin-routes.js'
+import { requireOptions } from '../options/check.js'
 import { resolveProvider } from './options.js'
 import { Provider } from './provider.js'
 import { providerRoutes } from './routes.js'
@@ -27,16 +28,12 @@ export type LoginWithTesting = ReadonlyMap<string, { provider: Provider; path: s
 /** The option `loginWith`: sign-in with OpenID providers. @throws ERR_AUTH_OPTION */
 export function create({ resolved, options, log }: FeatureContext<Resolved>): Feature {
   const { sessions, cookies, userService, login } = options
-  const needs = {
+  requireOptions('loginWith', {
     '"sessions"': sessions,
     '"cookies"': cookies,
     '"userService"': userService,
     '"login", such as { passwords: false }': login,
-  }
-  for (const [name, value] of Object.entries(needs)) {
-    if (value !== undefined && value !== false) continue
-    wrongOption(`option "loginWith" is set, but it needs the option ${name}. Set it.`)
-  }
+  })
   const opened = resolved.providers.map((each) => new Provider(each, resolved.client, log))
   const testing = new Map<string, { provider: Provider; path: string }>()
   return {

@@ -81,6 +81,14 @@ interface Expectation {
   whole?: boolean
 }
 
+/** @param needs - the values of the options that an option needs, by how the error names them. @throws ERR_AUTH_OPTION */
+export function requireOptions(option: string, needs: Readonly<Record<string, unknown>>): void {
+  for (const [name, value] of Object.entries(needs)) {
+    if (value !== undefined && value !== false) continue
+    wrongOption(`option "${option}" is set, but it needs the option ${name}. Set it.`)
+  }
+}
+
 export const nonEmpty = Type.String({ minLength: 1 })
 
 export const text = (description: string, options?: Partial<Expectation> & { pattern?: string }) =>

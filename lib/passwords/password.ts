@@ -4,12 +4,20 @@ import type { HashParameters } from '../../types/passwords.js'
 import { kinds, longestText, profileOf, resolveHashing, type Profile } from './hashing.js'
 import type { HashAlgorithmKind } from './kinds/hash-kind.js'
 import { HashingQueue } from './queue.js'
-import * as inTurn from './verify.js'
+import {
+  hashInTurn,
+  isOutdated,
+  parseHash,
+  readHash,
+  requireText,
+  verifyInTurn,
+  type Hashing,
+} from './verify.js'
 
-let opened: inTurn.Hashing | undefined
+let opened: Hashing | undefined
 
 /** Without options of an app: the default limits, and a false that may be fast. */
-function openHashing(): inTurn.Hashing {
+function openHashing(): Hashing {
   if (opened !== undefined) return opened
   const hashing = resolveHashing({})
   const queue = new HashingQueue(hashing.queue)
@@ -32,7 +40,7 @@ export async function hashPassword(
   parameters: HashParameters = {},
 ): Promise<string> {
   const wanted = wantedOf(parameters)
-  return inTurn.hashInTurn({ wanted, queue: openHashing().queue }, password, longestText)
+  return hashInTurn({ wanted, queue: openHashing().queue }, password, longestText)
 }
 
 /**
@@ -47,10 +55,10 @@ export async function verifyPassword(
   password: string,
   storedHash: string | null | undefined,
 ): Promise<boolean> {
-  inTurn.requireText(password)
+  requireText(password)
   const hashing = openHashing()
-  const { hash } = inTurn.readHash(storedHash, hashing)
-  return hash !== null && inTurn.verifyInTurn(hashing, password, hash)
+  const { hash } = readHash(storedHash, hashing)
+  return hash !== null && verifyInTurn(hashing, password, hash)
 }
 
 /**
@@ -64,7 +72,7 @@ export function needsRehash(
   storedHash: string | null | undefined,
   parameters: HashParameters = {},
 ): boolean {
-  return inTurn.isOutdated(wantedOf(parameters), inTurn.parseHash(String(storedHash), kinds))
+  return isOutdated(wantedOf(parameters), parseHash(String(storedHash), kinds))
 }
 
 /** @throws ERR_AUTH_OPTION */

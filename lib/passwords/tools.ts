@@ -14,7 +14,7 @@ import {
   type Hashing,
 } from './verify.js'
 import { PasswordAttempt, type CheckTools } from './attempt.js'
-import { Throttle } from '../throttle/throttle.js'
+import { sharedCounters, Throttle } from '../throttle/throttle.js'
 import type { ResolvedOptions } from '../options/resolve.js'
 import type { Authn } from '../../types/authn.js'
 import type { HashingOptions } from '../../types/passwords.js'
@@ -143,9 +143,7 @@ async function throttlesOf(
   const key = [userService, perUsername, perAddress, window, redis, keyPrefix]
   const present = app.throttles.find((other) => key.every((part, at) => part === other.key[at]))
   if (present !== undefined) return present.made
-  const counters = redis
-    ? (await import('../throttle/redis-counters.js')).openRedisCounters(settings, redis, log)
-    : null
+  const counters = await sharedCounters(settings, log)
   const throttle = new Throttle(settings, counters)
   const made = { throttle, tokens: new Throttle(settings, counters, 'token-') }
   app.throttles.push({ made, key })

@@ -38,11 +38,6 @@ export function parseRefreshToken(text: string): RefreshToken | null {
   return token.text === text ? token : null
 }
 
-/** What a store keeps of a token or of a handle. */
-export function digestOf(secret: Buffer | string): string {
-  return createHash('sha256').update(secret).digest('base64url')
-}
-
 const cipher = 'aes-256-gcm'
 const nonceLength = 12
 const tagLength = 16

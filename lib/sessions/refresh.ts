@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify'
+import { digestOf } from '../common/digest.js'
 import { refusal, type AuthenticationError } from '../errors/errors.js'
 import { channels } from '../events.js'
 import { sessionTokens } from './issue.js'
 import {
-  digestOf,
   newRefreshToken,
   parseRefreshToken,
   seal,

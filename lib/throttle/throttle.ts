@@ -1,6 +1,7 @@
-import { createHash } from 'node:crypto'
 import { isIPv4 } from 'node:net'
+import type { FastifyBaseLogger } from 'fastify'
 import ipaddr from 'ipaddr.js'
+import { digestOf } from '../common/digest.js'
 import type { ResolvedThrottle } from '../options/resolve.js'
 import { Counters, type Counted } from './counters.js'
 import type { RedisCounters } from './redis-counters.js'
@@ -83,6 +84,16 @@ export class Throttle {
   }
 }
 
+/** The counters that processes share; null without `redis`. Their package is loaded only where it is needed. */
+export async function sharedCounters(
+  settings: ResolvedThrottle,
+  log: FastifyBaseLogger,
+): Promise<RedisCounters | null> {
+  if (settings.redis === undefined) return null
+  const { openRedisCounters } = await import('./redis-counters.js')
+  return openRedisCounters(settings, settings.redis, log)
+}
+
 export interface FailureKeys {
   /** Of a username at an address. */
   readonly username: string
@@ -101,7 +112,7 @@ const failingAt = (place: string): string => `failing:${place}`
  */
 export function failureKeys(username: string, address: string, space = '') {
   // Redis must not learn usernames.
-  const digest = createHash('sha256').update(spellingOf(username)).digest('base64url')
+  const digest = digestOf(spellingOf(username))
   return { username: `${space}user:${digest}@${address}`, address: `${space}address:${address}` }
 }
 

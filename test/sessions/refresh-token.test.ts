@@ -1,7 +1,7 @@
 import { assert, property, string } from 'fast-check'
 import t from 'tap'
+import { digestOf } from '../../lib/common/digest.js'
 import {
-  digestOf,
   newRefreshToken,
   parseRefreshToken,
   seal,

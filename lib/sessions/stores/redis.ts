@@ -7,7 +7,7 @@ import type {
   StoredSession,
   Swapped,
 } from '../../../types/sessions.js'
-import { digestOf } from '../refresh-token.js'
+import { digestOf } from '../../common/digest.js'
 import { scripts } from './redis-scripts.js'
 import { revocationPoller } from './revocation-poller.js'
 

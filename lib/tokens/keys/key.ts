@@ -1,4 +1,5 @@
-import { createHash, createHmac, createPublicKey } from 'node:crypto'
+import { createHmac, createPublicKey } from 'node:crypto'
+import { digestOf } from '../../common/digest.js'
 import { algorithmOf, type KeyFamily } from '../../common/algorithms.js'
 import { AuthnUsageError } from '../../errors/errors.js'
 import type { MisuseCode } from '../../../types/errors.js'
@@ -85,7 +86,7 @@ export function publicJwk(pem: string): Record<string, string> {
 
 /** The thumbprint (RFC 7638) of what {@link publicJwk} returns. */
 export function thumbprintOf(jwk: object): string {
-  return createHash('sha256').update(JSON.stringify(jwk)).digest('base64url')
+  return digestOf(JSON.stringify(jwk))
 }
 
 /** The begin of PEM text, anywhere in a string. A key option without it is a path. */

@@ -32,6 +32,7 @@ if (!isInstalled()) {
   run(site, 'npm', 'ci', '--ignore-scripts', '--no-audit', '--no-fund')
   writeFileSync(path.join(site, 'node_modules/.site-lock.json'), lock())
 }
+const { diagrams } = await import('./diagrams.js')
 const { writePages } = await import('./pages.js')
 const { build, createMarkdownRenderer } = await import('vitepress')
 const { default: config } = await import('./.vitepress/config.js')
@@ -41,20 +42,11 @@ const markdown = await createMarkdownRenderer(
   config.markdown,
   config.base,
 )
-await writePages(async (text) => markdown.render(text))
-await build(site)
-// The reference of the API is HTML of its own, which VitePress does not know.
+await writePages(async (text) => markdown.render(text), await diagrams())
+// The API becomes pages too: a folder for each entry point of the package, a page for each of its names.
 const typedoc = path.join(root, 'node_modules/typedoc/bin/typedoc')
-const look = [
-  '--customCss',
-  path.join(site, 'api.css'),
-  '--favicon',
-  path.join(site, 'public/logo.svg'),
-  '--titleLink',
-  `${config.base}index.html`,
-]
-const api = ['--logLevel', 'Warn', '--out', path.join(dist, 'api'), ...look]
-run(root, process.execPath, typedoc, ...api)
+run(root, process.execPath, typedoc, '--options', path.join(site, 'typedoc.json'))
+await build(site)
 const llms = path.join(site, 'llms.js')
 if (existsSync(llms)) run(root, process.execPath, llms, dist)
 console.log(`

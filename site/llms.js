@@ -1,18 +1,11 @@
 // Makes llms.txt (llmstxt.org), llms-full.txt and a copy of the pages out of docs/: node site/llms.js FOLDER [ADDRESS]
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { sentenceOf, summaryOf } from './summary.js'
 
 const [folder = 'site/dist', address = '/'] = process.argv.slice(2)
 const root = path.join(import.meta.dirname, '..')
 const read = (file) => readFileSync(path.join(root, file), 'utf8')
-
-/** The first paragraph of prose, without links and line breaks. */
-function summaryOf(page) {
-  const paragraphs = page.replaceAll(/^```[^]*?^```$/gm, '').split(/\n{2,}/)
-  const first = paragraphs.find((text) => /^(?![#<>|!]|- |\d+\. |\s*$)/.test(text)) ?? ''
-  return first.replaceAll(/!?\[(.*?)\]\(.*?\)/g, '$1').replaceAll(/\s+/g, ' ')
-}
-const sentenceOf = (page) => /^.*?[.!?:](?= [A-Z*`]|$)|^.*$/.exec(summaryOf(page))[0]
 
 function withAddresses(file, page) {
   return page.replaceAll(/\[([^\]]*)\]\((?!https?:|#)([^)]*)\)/g, (_, label, link) => {
@@ -26,7 +19,7 @@ const full = [withAddresses('README.md', readme)]
 let [index, heading, section] = [`# fastify-authn\n\n> ${summaryOf(readme)}\n`, '', '']
 for (const line of read('docs/README.md').split('\n')) {
   if (line.startsWith('## ')) section = heading = line
-  else if (/^[A-Z][^.:]*$/.test(line)) section = `${heading}: ${line}`
+  else if (/^[A-Z][^.]*[^.:]$/.test(line)) section = `${heading}: ${line.split(': ')[0]}`
   for (const [, page] of line.matchAll(/\]\((\w[^)#]*\.md)\)/g)) {
     const text = read(`docs/${page}`)
     if (!index.includes(`\n${section}\n`)) index += `\n${section}\n\n`

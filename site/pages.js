@@ -5,6 +5,8 @@ import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statS
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { inScheme } from './diagrams.js'
+import { sentenceOf } from './summary.js'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 const out = fileURLToPath(new URL('.pages/', import.meta.url))
@@ -123,30 +125,33 @@ const htmlOf = (text) => escaped(text).replaceAll(/`([^`]*)`/g, '<code>$1</code>
 const plain = (text) => text.replaceAll('`', '').replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
 
 /**
- * The sections of docs/README.md: each heading, and its links in groups, which a line of its own names.
+ * The sections of docs/README.md: each heading, and its links in groups, which a line of its own names. The links of one
+ * line are the parts of one page, below it.
  */
 export function sections() {
   const found = []
   let title = ''
+  let details = ''
   for (const line of read(index).split('\n')) {
     const heading = /^## (.*)$/.exec(line)?.[1]
     const links = line.startsWith('- ') ? [...line.matchAll(/\[(.*?)\]\((.*?)\)/g)] : []
     if (heading !== undefined) {
       found.push({ title: heading, groups: [] })
-      title = ''
+      title = details = ''
     } else if (links.length > 0) {
       const groups = found.at(-1).groups
-      if (groups.at(-1)?.title !== title) groups.push({ title, links: [] })
-      for (const [at, [, words, link]] of links.entries()) {
+      if (groups.at(-1)?.title !== title) groups.push({ title, details, links: [] })
+      const [first, ...next] = links.map(([, words, link], at) => {
         const [name, hash = ''] = link.split(/(?=#)/)
-        const target = posix.join(posix.dirname(index), name)
+        const file = posix.join(posix.dirname(index), name)
         // A second link of a line stands in a sentence, which is not here.
-        const text = at === 0 ? words : (titleOf(read(target)) ?? words)
-        groups.at(-1).links.push({ text: htmlOf(text), link: `/${placeOf(target)}${hash}` })
-      }
-    } else if (line.trim() !== '' && !/[.:]$/.test(line)) {
+        const text = at === 0 ? words : (titleOf(read(file)) ?? words)
+        return { file, text: htmlOf(text), link: `/${placeOf(file)}${hash}` }
+      })
+      groups.at(-1).links.push(next.length === 0 ? first : { ...first, items: next })
+    } else if (/^[^|].*[^.:]$/.test(line)) {
       // A sentence ends with a full stop, the name of a group does not.
-      title = line.replaceAll(/^#+ |\*\*/g, '')
+      ;[title, details] = line.replaceAll(/^#+ |\*\*/g, '').split(': ')
     }
   }
   return found.filter(({ groups }) => groups.length > 0)
@@ -158,6 +163,18 @@ export function otherPages() {
     .filter((file) => file.endsWith('.md') && !file.startsWith('docs/') && file !== 'README.md')
     .map((file) => ({ text: htmlOf(titleOf(read(file)) ?? file), link: `/${placeOf(file)}` }))
     .toSorted((a, b) => a.text.localeCompare(b.text))
+}
+
+/** The file in the repository of which a page of the site is made, or undefined for those that are made of code. */
+export const sourceOf = (page) =>
+  [...pages().keys()].find((file) => file.endsWith('.md') && `${placeOf(file)}.md` === page)
+
+/** What apps import: the package, and `fastify-authn/…`. */
+export function entryPoints() {
+  const { name, exports } = JSON.parse(read('package.json'))
+  return Object.keys(exports)
+    .filter((path) => !path.endsWith('.json'))
+    .map((path) => path.replace('.', name))
 }
 
 export const titles = { start: htmlOf('Getting started'), all: titleOf(read(index)) }
@@ -184,12 +201,16 @@ async function homePage(render) {
   const [tutorials, ...others] = sections()
   const cards = [
     ...tutorials.groups.flatMap(({ links }) =>
-      links.map(({ text, link }) => ({ title: text, link })),
+      links.map(({ file, text, link }) => ({
+        title: text,
+        details: htmlOf(sentenceOf(read(file))),
+        link,
+      })),
     ),
     ...others.flatMap((section) =>
-      section.groups.map(({ title, links }) => ({
+      section.groups.map(({ title, details, links }) => ({
         title: title || section.title,
-        details: excerptOf(links.map(({ text }) => text)),
+        details: details || excerptOf(links.map(({ text }) => text)),
         link: links[0].link,
       })),
     ),
@@ -231,10 +252,17 @@ function pages() {
   return known
 }
 
-/** @param {(markdown: string) => Promise<string>} render what makes HTML of Markdown */
-export async function writePages(render) {
+/**
+ * @param {(markdown: string) => Promise<string>} render what makes HTML of Markdown
+ * @param {Map<string, string>} drawn the SVG of each diagram
+ */
+export async function writePages(render, drawn) {
   rmSync(out, { recursive: true, force: true })
   cpSync(path.join(root, 'docs/images'), path.join(out, 'images'), { recursive: true })
+  for (const [name, svg] of drawn) {
+    for (const scheme of ['light', 'dark'])
+      writeFileSync(path.join(out, `images/${name}-${scheme}.svg`), inScheme(svg, scheme))
+  }
   cpSync(fileURLToPath(new URL('public', import.meta.url)), path.join(out, 'public'), {
     recursive: true,
   })

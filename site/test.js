@@ -16,6 +16,8 @@ import { createServer } from 'node:http'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { findChromium, withChromium } from './chromium.js'
+import { outdated } from './diagrams.js'
 
 const { values, positionals } = parseArgs({
   options: { built: { type: 'boolean' }, pictures: { type: 'string' } },
@@ -58,6 +60,10 @@ tell(
     .filter((file) => !existsSync(path.join(dist, file)))
     .map((file) => `${file} is missing`),
 )
+tell(
+  'diagrams',
+  outdated().map((name) => `${name}.svg is of another text: node site/diagrams.js`),
+)
 const texts = new Map(files.map((file) => [file, readFileSync(path.join(dist, file), 'utf8')]))
 for (const file of files) tell(`links of ${file}`, deadLinks(file))
 await tryInBrowser()
@@ -96,7 +102,6 @@ async function tryInBrowser() {
     else console.log('skipped: what needs Chromium; to run it: apt-get install chromium')
     return
   }
-  const { chromium } = await import('playwright-core')
   const server = createServer(({ url }, response) => {
     const file = fileFor(decodeURIComponent(new URL(url, 'http://site').pathname))
     const type = types[file?.split('.').at(-1)]
@@ -106,56 +111,58 @@ async function tryInBrowser() {
   })
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
   const origin = `http://127.0.0.1:${server.address().port}`
-  const args = ['--no-proxy-server', '--disable-gpu', '--disable-background-networking']
-  const browser = await chromium.launch({ executablePath, timeout: 120_000, args })
   try {
-    const context = await browser.newContext()
-    context.setDefaultTimeout(60_000)
-    const page = await context.newPage()
-    const complaints = []
-    page.on('pageerror', (error) => complaints.push(String(error)))
-    page.on('console', (message) => {
-      if (['error', 'warning'].includes(message.type())) complaints.push(message.text())
-    })
-    page.on('request', (request) => {
-      const { protocol, origin: asked } = new URL(request.url())
-      if (protocol === 'http:' && asked !== origin) complaints.push(`asks ${asked}`)
-    })
-    // Pages of the API, and those of source files, have all one form: the first one of each kind stands for the others.
-    const kinds = new Set()
-    const isFirst = (kind) => !kinds.has(kind) && kinds.add(kind)
-    const isSource = (file) => texts.get(file).includes('class="Layout source"')
-    const tried = files.filter((file) => {
-      if (positionals.length > 0) return positionals.includes(file)
-      return isFirst(isApi(file) ? path.dirname(file) : isSource(file) ? 'source' : file)
-    })
-    const shown = new Set()
-    for (const file of tried) {
-      complaints.length = 0
-      const problems = []
-      await page.goto(`${origin}/${file}`, { waitUntil: 'load' })
-      for (const colorScheme of schemes) {
-        await page.emulateMedia({ colorScheme })
-        for (const { name, ...viewport } of screens) {
-          await page.setViewportSize(viewport)
-          const { width, colour } = await page.evaluate(() => ({
-            width: document.documentElement.scrollWidth,
-            colour: getComputedStyle(document.body).backgroundColor,
-          }))
-          if (width > viewport.width) problems.push(`${name}: ${width} pixels wide`)
-          shown.add(`${colorScheme} ${colour}`)
-          await takePicture(page, file, `${name}-${colorScheme}`)
-        }
-      }
-      // The page of what is not found is sent with any address.
-      tell(`${file} in Chromium`, [...problems, ...complaints])
-    }
-    tell('dark is not light', shown.size >= 4 ? [] : [...shown])
+    await withChromium(executablePath, (page) => tryPages(page, origin))
   } finally {
-    await browser.close()
     server.closeAllConnections()
     server.close()
   }
+}
+
+async function tryPages(page, origin) {
+  const complaints = []
+  page.on('pageerror', (error) => complaints.push(String(error)))
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) complaints.push(message.text())
+  })
+  page.on('request', (request) => {
+    const { protocol, origin: asked } = new URL(request.url())
+    if (protocol === 'http:' && asked !== origin) complaints.push(`asks ${asked}`)
+  })
+  // Pages of the API, and those of source files, have all one form: the first one of each kind stands for the others.
+  const kinds = new Set()
+  const isFirst = (kind) => !kinds.has(kind) && kinds.add(kind)
+  const isSource = (file) => texts.get(file).includes('class="Layout source"')
+  const tried = files.filter((file) => {
+    if (positionals.length > 0) return positionals.includes(file)
+    return isFirst(isApi(file) ? path.dirname(file) : isSource(file) ? 'source' : file)
+  })
+  const shown = new Set()
+  for (const file of tried) {
+    complaints.length = 0
+    const problems = []
+    await page.goto(`${origin}/${file}`, { waitUntil: 'load' })
+    for (const colorScheme of schemes) {
+      await page.emulateMedia({ colorScheme })
+      for (const { name, ...viewport } of screens) {
+        await page.setViewportSize(viewport)
+        const { width, isCut, colour } = await page.evaluate(() => ({
+          width: document.documentElement.scrollWidth,
+          isCut: [...document.querySelectorAll('.home-sample pre')].some(
+            ({ scrollWidth, clientWidth }) => scrollWidth > clientWidth,
+          ),
+          colour: getComputedStyle(document.body).backgroundColor,
+        }))
+        if (width > viewport.width) problems.push(`${name}: ${width} pixels wide`)
+        if (isCut) problems.push(`${name}: the sample is cut off`)
+        shown.add(`${colorScheme} ${colour}`)
+        await takePicture(page, file, `${name}-${colorScheme}`)
+      }
+    }
+    // The page of what is not found is sent with any address.
+    tell(`${file} in Chromium`, [...problems, ...complaints])
+  }
+  tell('dark is not light', shown.size >= 2 ? [] : [...shown])
 }
 
 async function takePicture(page, file, name) {
@@ -165,12 +172,4 @@ async function takePicture(page, file, name) {
   // Colours change slowly.
   await page.waitForTimeout(600)
   await page.screenshot({ path: path.join(values.pictures, picture) })
-}
-
-function findChromium() {
-  if (process.env.CHROMIUM) return process.env.CHROMIUM
-  const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
-  const folders = (process.env.PATH ?? '').split(path.delimiter)
-  const found = names.flatMap((name) => folders.map((folder) => path.join(folder, name)))
-  return found.find((file) => existsSync(file)) ?? null
 }

@@ -1,3 +1,8 @@
+/**
+ * The plugin, the functions that apps call, and the types of both.
+ * @module fastify-authn
+ */
+
 import fp from 'fastify-plugin'
 import { authnPlugin } from './plugin.js'
 import type { AuthnPlugin } from '../types/plugin.js'

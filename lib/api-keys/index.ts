@@ -1,4 +1,7 @@
-// The entry point fastify-authn/api-keys: the stores of API keys.
+/**
+ * The stores of API keys.
+ * @module fastify-authn/api-keys
+ */
 export { memoryApiKeys } from './stores/memory.js'
 export { redisApiKeys } from './stores/redis.js'
 export { sqlApiKeys } from './stores/sql.js'

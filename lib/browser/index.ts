@@ -1,4 +1,8 @@
-// The session of a page or an app. At run time it imports nothing: browsers load it as it is built.
+/**
+ * The session of a page or an app. At run time it imports nothing: browsers load it as it is built.
+ * @module fastify-authn/browser
+ */
+
 import type { Session, SessionError, SessionOptions, SessionResult } from '../../types/browser.js'
 
 export type * from '../../types/browser.js'

@@ -1,3 +1,7 @@
+/**
+ * The current user without the request.
+ * @module fastify-authn/context
+ */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { isThenable } from '../common/objects.js'
 import { AuthnUsageError } from '../errors/errors.js'

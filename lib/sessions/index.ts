@@ -1,4 +1,7 @@
-// The entry point fastify-authn/sessions: the stores of sessions.
+/**
+ * The stores of sessions.
+ * @module fastify-authn/sessions
+ */
 export { memorySessions, type MemorySessionsOptions } from './stores/memory.js'
 export { redisSessions } from './stores/redis.js'
 export { sqlSessions } from './stores/sql.js'

@@ -1,3 +1,7 @@
+/**
+ * Tools for the tests of an app.
+ * @module fastify-authn/testing
+ */
 export { accountAttacks } from './account-attacks.js'
 export { actingAs } from './acting.js'
 export { logInWith } from './log-in-with.js'

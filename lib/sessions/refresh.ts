@@ -19,7 +19,7 @@ import type { IssuedTokens } from '../tokens/issued.js'
 import type { StoredSession } from '../../types/sessions.js'
 
 /**
- * Exchanges a refresh token for new tokens, and publishes `login`.
+ * Exchanges a refresh token for new tokens, and publishes `success`.
  *
  * @throws (rejects) ERR_AUTH_REFRESH_INVALID, ERR_AUTH_REFRESH_REUSED, ERR_AUTH_STORE_UNAVAILABLE, what
  * {@link presentedSession}, the user service and `login.claims` throw

@@ -20,6 +20,7 @@ let [index, heading, section] = [`# fastify-authn\n\n> ${summaryOf(readme)}\n`, 
 for (const line of read('docs/README.md').split('\n')) {
   if (line.startsWith('## ')) section = heading = line
   else if (/^[A-Z][^.]*[^.:]$/.test(line)) section = `${heading}: ${line.split(': ')[0]}`
+  if (line.startsWith('|')) continue
   for (const [, page] of line.matchAll(/\]\((\w[^)#]*\.md)\)/g)) {
     const text = read(`docs/${page}`)
     if (!index.includes(`\n${section}\n`)) index += `\n${section}\n\n`

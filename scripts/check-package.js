@@ -125,16 +125,16 @@ async function pack() {
   return { tarball, files: files.map(({ path: file }) => file) }
 }
 
-/** The tarball holds what was built, and nothing else; nothing in it needs more than package.json declares. */
+/** The tarball holds what was built and what the docs link to; nothing in it needs more than package.json declares. */
 function contents({ files }) {
   const read = (file) => readFileSync(path.join(folder, file), 'utf8')
   // The program asks for its version by the name of the package.
   const forScripts = new Set([...needed, name])
   const forDeclarations = new Set(['fastify'])
   return {
-    'only what was built is packed': () => {
+    'only what was built, the docs and their programs are packed': () => {
       const allowed =
-        /^(?:(?:README|CHANGELOG|CONTRIBUTING|SECURITY)\.md|docs\/[\w/-]+\.md|docs\/images\/[\w-]+\.png|LICENSE|package\.json|dist\/THIRD-PARTY-LICENSES\.txt|dist\/cjs\/package\.json|dist\/(?:bin|cjs|esm)\/[\w./-]+\.(?:js|js\.map|d\.ts))$/
+        /^(?:(?:README|CHANGELOG|CONTRIBUTING|SECURITY)\.md|docs\/[\w/-]+\.md|docs\/images\/[\w-]+\.png|(?:examples|neighbours)\/(?!demo\/|support\/)[\w/-]+\.ts|LICENSE|package\.json|dist\/THIRD-PARTY-LICENSES\.txt|dist\/cjs\/package\.json|dist\/(?:bin|cjs|esm)\/[\w./-]+\.(?:js|js\.map|d\.ts))$/
       none(files.filter((file) => !allowed.test(file) || /\.test\.|\/test\//.test(file)))
       // Each script names the map beside it, and nothing else names one.
       const isMap = (file) => file.endsWith('.js.map')
@@ -157,6 +157,19 @@ function contents({ files }) {
           }
         }
       }
+      none(found)
+    },
+    'programs of the docs import the package by its name, and files that are packed': () => {
+      const programs = files.filter((file) => /^(?:examples|neighbours)\/.*\.ts$/.test(file))
+      const found = programs.flatMap((file) =>
+        [...specifiersOf(read(file))]
+          .filter((specifier) => specifier.startsWith('.'))
+          .map((specifier) => path.posix.join(path.posix.dirname(file), specifier))
+          // What Prisma generates, and what only starts the examples in a checkout.
+          .filter((target) => !/^(?:neighbours\/src\/generated|examples\/support)\//.test(target))
+          .filter((target) => !files.includes(target.replace(/\.js$/, '.ts')))
+          .map((target) => `${file}: ${target}`),
+      )
       none(found)
     },
     'the main entry point does not hold the test kit': () => {

@@ -14,8 +14,9 @@
 // has been built: it must end by itself, with exit code 0. When a text block follows, its output must be that
 // text, in which `…` stands for anything within a line.
 //
-// The line `<!-- from examples/recipes/x.ts -->` before ts blocks says that these blocks, one after the other, are that
-// file, which has a test of its own. They are compared with it and not compiled.
+// The line `<!-- from examples/recipes/x.ts -->` before ts blocks says that these blocks are parts of that file, which has
+// a test of its own: whole lines, in the order of the file, without overlap. All lines of a part may be less indented here.
+// They are compared with the file and not compiled. If they are not the whole file, the page links to it.
 //
 // A block of another language, a text block that follows nothing that is run, and any other comment
 // directly before a block fail the test: no block goes unchecked.
@@ -87,22 +88,42 @@ async function problemsOf(t: Test, ...blocks: Block[]): Promise<string[]> {
   return [...problems, ...partProblems(blocks)]
 }
 
-/** Pages that show something else than the file that their blocks are from. */
+/** Blocks that are not parts of the file that they are from, in its order. */
 function partProblems(blocks: readonly Block[]): string[] {
-  const parts = new Map<string, Block[]>()
-  for (const block of blocks) {
+  const ends = new Map<string, number>()
+  return blocks.flatMap((block) => {
     const file = fileOf(block)
-    if (file === undefined) continue
+    if (file === undefined) return []
+    const source = textOf(file).split('\n')
+    const part = block.text.replaceAll(/^\n+|\s+$/g, '').split('\n')
+    const found = [...source.keys()].filter((line) => isPartAt(line, source, part))
     const place = `${block.page}: ${file}`
-    parts.set(place, [...(parts.get(place) ?? []), block])
-  }
-  return [...parts.values()].flatMap((all) => {
-    const [first] = all as [Block]
-    const file = path.join(root, String(fileOf(first)))
-    const shown = all.map(({ text }) => text.trim()).join('\n\n')
-    if (existsSync(file) && readFileSync(file, 'utf8').trim() === shown) return []
-    return [`${first.page}:${first.line} (ts): ${fileOf(first)} is not what the page shows`]
+    const at = found.find((line) => line >= (ends.get(place) ?? 0))
+    if (at !== undefined) {
+      ends.set(place, at + part.length)
+      return []
+    }
+    const problem =
+      found.length > 0
+        ? `in ${file}, it begins above the end of the part before it`
+        : `it is not a part of ${file}`
+    return [`${block.page}:${block.line} (ts): ${problem}`]
   })
+}
+
+/** Whether lines are those of a file from this line on, where all of them may be indented by the same spaces. */
+function isPartAt(at: number, source: readonly string[], part: readonly string[]): boolean {
+  const [first = ''] = part
+  const begin = String(source[at])
+  if (first === '' || begin.trimStart() !== first.trimStart()) return false
+  const indent = begin.slice(0, Math.max(begin.length - first.length, 0))
+  return part.every((text, line) => source[at + line] === (text === '' ? '' : indent + text))
+}
+
+/** The text of a file of the project, or nothing if there is none. */
+function textOf(file: string): string {
+  const name = path.join(root, file)
+  return existsSync(name) ? readFileSync(name, 'utf8') : ''
 }
 
 function markerProblems(block: Block): string[] {
@@ -150,11 +171,28 @@ t.test('README.md has at most 14,000 bytes', async (t) => {
 })
 
 t.test('every link leads to a page and a heading, in the package too', async (t) => {
-  const packed = ['README.md', 'LICENSE', ...files.map((file) => file.replace(/\*.*$/, ''))]
   const found = pages().flatMap((page) =>
-    linkProblems(page, readPage(page), packed).map((problem) => `${page}: ${problem}`),
+    linkProblems(page, readPage(page), files).map((problem) => `${page}: ${problem}`),
   )
   t.strictSame(found, [])
+})
+
+t.test('a page that shows parts of a file links to the whole file', async (t) => {
+  const missing = pages().flatMap((page) => {
+    const markdown = readPage(page)
+    const blocks = blocksOf(markdown, page)
+    return [...new Set(blocks.flatMap((block) => fileOf(block) ?? []))]
+      .filter((file) => {
+        const parts = blocks
+          .filter((block) => fileOf(block) === file)
+          .map(({ text }) => text.trim())
+        return parts.join('\n\n') !== textOf(file).trim()
+      })
+      .map((file) => `](${path.posix.relative(path.posix.dirname(page), file)})`)
+      .filter((link) => !markdown.includes(link))
+      .map((link) => `${page}: […${link}`)
+  })
+  t.strictSame(missing, [])
 })
 
 t.test('links lead from the README to every page under docs/', async (t) => {
@@ -241,9 +279,13 @@ t.test('the code of all pages compiles and prints what they say', async (t) => {
     fence('yaml', 'a: 1'),
     '<!-- from test/helpers/project.ts -->',
     fence('ts', 'const a = 1'),
+    ...['isCompiled = ', 'tree = ', 'root = ', 'root = '].flatMap((name) => [
+      '<!-- from test/helpers/project.ts -->',
+      fence('ts', textOf('test/helpers/project.ts').match(`export const ${name}.*`)?.[0] ?? ''),
+    ]),
   ].join('\n')
   const problems = await problemsOf(t, ...blocks, ...blocksOf(wrong, 'wrong.md'))
-  t.equal(problems.length, 11)
+  t.equal(problems.length, 13)
   t.match(problems, [
     /^wrong\.md:1 \(ts\): wrong\.md:2: .*possibly 'null'/,
     /^wrong\.md:6 \(js\): it ended with 3/,
@@ -255,13 +297,18 @@ t.test('the code of all pages compiles and prints what they say', async (t) => {
     /^wrong\.md:27 \(sh\): it has a prompt/,
     /^wrong\.md:34 \(ts\): the comment "rum" means nothing here/,
     /^wrong\.md:38 \(yaml\): blocks of this language are not checked/,
-    /^wrong\.md:43 \(ts\): test\/helpers\/project\.ts is not what the page shows/,
+    /^wrong\.md:43 \(ts\): it is not a part of test\/helpers\/project\.ts/,
+    /^wrong\.md:\d+ \(ts\): in test\/helpers\/project\.ts, it begins above the end of the part before it/,
+    /^wrong\.md:\d+ \(ts\): in test\/helpers\/project\.ts, it begins above the end of the part before it/,
   ])
-  const links = '[a](nothing.md) [b](../../examples/README.md) [c](#no-such)'
-  t.match(linkProblems('docs/reference/options.md', links, ['docs/']), [
+  const links =
+    '[a](nothing.md) [b](../../examples/README.md) [c](#no-such) [d](../../test/readme.test.ts) [e](../../test/flows)'
+  const packed = ['docs/**/*.md', 'examples/*.ts', 'test', '!test/**/*.test.ts']
+  t.match(linkProblems('docs/reference/options.md', links, packed), [
     'there is no docs/reference/nothing.md',
     'examples/README.md is not in the package',
     'docs/reference/options.md has no such heading',
+    'test/readme.test.ts is not in the package',
   ])
   t.throws(() => blocksOf('```ts\nconst a = 1\n'), { message: 'line 1: the block is not closed' })
 })

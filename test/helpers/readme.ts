@@ -50,8 +50,32 @@ function anchorsOf(markdown: string): Set<string> {
   )
 }
 
-/** Links of a page that lead nowhere, or out of what is packed. */
-export function linkProblems(page: string, markdown: string, packed: readonly string[]): string[] {
+/** What `*` of a pattern stands for, as regular expressions. */
+const wildcards = new Map([
+  ['**/', '(?:.*/)?'],
+  ['*', '[^/]*'],
+])
+
+/** Whether npm packs a file or folder: names and patterns of `files` in package.json, of which the last one counts. */
+function isPacked(target: string, files: readonly string[]): boolean {
+  const last = files.findLast((name) => {
+    const pattern = name
+      .replace(/^!/, '')
+      .split(/(\*\*\/|\*)/)
+      .map((part) => wildcards.get(part) ?? escapeRegExp(part))
+    return new RegExp(`^${pattern.join('')}(?:/|$)`).test(target)
+  })
+  // npm packs these in any case.
+  if (last === undefined) return ['README.md', 'LICENSE', 'package.json'].includes(target)
+  return !last.startsWith('!')
+}
+
+/**
+ * Links of a page that lead nowhere, or out of what is packed.
+ *
+ * @param files - those of package.json
+ */
+export function linkProblems(page: string, markdown: string, files: readonly string[]): string[] {
   const links = [...markdown.matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = '']) => link)
   return links
     .filter((link) => !/^https?:/.test(link))
@@ -59,7 +83,7 @@ export function linkProblems(page: string, markdown: string, packed: readonly st
       const [file = '', anchor] = link.split('#')
       const target = file === '' ? page : path.posix.join(path.posix.dirname(page), file)
       if (!existsSync(path.join(root, target))) return [`${link}: there is no ${target}`]
-      if (!packed.some((start) => target.startsWith(start))) {
+      if (!isPacked(target, files)) {
         return [`${link}: ${target} is not in the package`]
       }
       const isFound = anchor === undefined || anchorsOf(readPage(target)).has(anchor)

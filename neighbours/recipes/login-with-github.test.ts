@@ -152,7 +152,7 @@ test('a login with GitHub', async (t) => {
   const login = { username: 'alice', password: 'alice' }
   assert.equal(
     (await app.inject({ method: 'POST', url: '/login', payload: login })).statusCode,
-    401,
+    404,
   )
 })
 

@@ -42,9 +42,10 @@ export async function buildApp(secret: string, options: GithubOptions): Promise<
   } = options.github ?? {}
   const app = Fastify()
   await app.register(authn, {
-    // Tokens have the id. Strings come from POST /login, which stays for refresh and logout, and finds no user.
-    userService: { findByUsername: (id) => (typeof id === 'number' ? accounts.byId(id) : null) },
+    // The name in tokens is the id.
+    userService: { findByUsername: (id) => accounts.byId(Number(id)) },
     jwt: { secret },
+    login: { passwords: false },
     sessions: true,
     cookies: true,
   })

@@ -50,11 +50,8 @@ export async function buildApp(secret: string, options: TotpOptions): Promise<Fa
         typeof name === 'number' ? accounts.byId(name) : accounts.byEmail(name.toLowerCase()),
     },
     jwt: { secret },
-    login: {
-      subject: ({ id }) => id,
-      // Closes POST /login, which would begin a session with the password alone, but not refresh and logout.
-      routeOptions: { onRequest: async (_request, reply) => reply.callNotFound() },
-    },
+    // Without POST /login, which would begin a session with the password alone.
+    login: { subject: ({ id }) => id, passwords: false },
     sessions: true,
     cookies: true,
     authenticators: {
@@ -110,7 +107,7 @@ function digestOf(text: string): string {
 type Outcome = 'right' | 'wrong' | 'too many'
 
 class Codes {
-  /** Of each account, from all addresses together: clients that get here know the password. */
+  /** Per account, from all addresses together: clients that get here know the password. */
   readonly #attempts = new RateLimiterMemory({ points: 5, duration: 900 })
 
   constructor(
@@ -126,7 +123,7 @@ class Codes {
     return delta === null ? null : totp.counter({ timestamp }) + delta
   }
 
-  /** Each code is right once. */
+  /** Each code works only once. */
   async check({ id, totpSecret }: Account, code: string): Promise<Outcome> {
     try {
       // Counted before the code is checked, so that simultaneous guesses count too.

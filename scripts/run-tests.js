@@ -1,5 +1,6 @@
 // Runs compiled tests (scripts/compile-tests.js), each program in a process of its own. Tells the seconds of
-// each, what failed, and at the end what was skipped and why; the last line says how many assertions were right and wrong.
+// each, what failed, and at the end how long each tutorial took, and what was skipped and why; the last line says how many
+// assertions were right and wrong.
 //
 //   node scripts/run-tests.js .tests/run/jwt.js …   these programs
 //     --quick         all that need no server, no browser and no built package, without those for docs, demo and examples
@@ -95,6 +96,8 @@ let right = 0
 let wrong = 0
 /** The reason of each test that was skipped. */
 const skips = []
+/** The seconds that following each page took (test/helpers/tutorial.ts). */
+const followed = new Map()
 const place = (program) => first.indexOf(nameOf(program)) + 1 || first.length + 1
 const chosen = programs()
   .toSorted((a, b) => place(a) - place(b))
@@ -103,6 +106,8 @@ if (!values.skipped) for (const folder of [logs, coverage]) makeEmpty(folder)
 // Some of them wait for a clock or for a server: one more than there are cores.
 await severalAtATime(availableParallelism() + 1, chosen, run)
 if (values.coverage && wrong === 0) await reportCoverage()
+if (followed.size > 0) console.log('Tutorials, followed from an empty folder without downloads')
+for (const [page, seconds] of followed) console.log(`  ${page}: ${seconds} s`)
 for (const reason of new Set(skips)) {
   const install = values.quick ? 'npm run test:all' : needOf(reason)?.install
   const remedy = install === undefined ? '' : `; to run them: ${install}`
@@ -179,6 +184,10 @@ async function run({ program, node, env }) {
   right += pass
   wrong += failed
   skips.push(...reasons)
+  // A page that is followed in parts has several.
+  for (const [, page, seconds] of text.matchAll(/^ *# (docs\/start\/\S+): (\d+) s$/gm)) {
+    followed.set(page, (followed.get(page) ?? 0) + Number(seconds))
+  }
   console.log(`${failed === 0 ? 'ok' : `FAILED with ${code}`}: ${name} (${seconds} s)`)
   if (failed > 0) console.log(failures(text))
 }

@@ -44,7 +44,7 @@ export interface Followed {
  * @param pages - such as `docs/start/web-app.md`
  */
 export async function follow(
-  t: Pick<Test, 'pass' | 'fail' | 'teardown'>,
+  t: Pick<Test, 'pass' | 'fail' | 'comment' | 'teardown'>,
   pages: readonly string[],
   more: Surroundings = {},
 ): Promise<Followed> {
@@ -60,22 +60,33 @@ export async function follow(
     origin: `http://127.0.0.1:${port}`,
     shown: () => reader.shown(),
     async follow(pages) {
-      const textOf = (page: string): string => more.pages?.[page] ?? readPage(page)
-      for (const step of pages.flatMap((page) => stepsOf(page, textOf(page)))) {
-        const where = `${step.page}:${step.line}`
-        try {
-          await reader.take(step)
-          t.pass(where)
-        } catch (error) {
-          const found = `${(error as Error).message}\n${reader.shown()}`
-          t.fail(where, { found: found.split('\n') })
-          return
-        }
+      for (const page of pages) {
+        const start = performance.now()
+        const isDone = await followOne(page)
+        // scripts/run-tests.js tells these seconds at its end.
+        t.comment(`${page}: ${Math.round((performance.now() - start) / 1000)} s`)
+        if (!isDone) return
       }
     },
   }
   await followed.follow(pages)
   return followed
+
+  /** @returns whether every step did what the page says */
+  async function followOne(page: string): Promise<boolean> {
+    for (const step of stepsOf(page, more.pages?.[page] ?? readPage(page))) {
+      const where = `${step.page}:${step.line}`
+      try {
+        await reader.take(step)
+        t.pass(where)
+      } catch (error) {
+        const found = `${(error as Error).message}\n${reader.shown()}`
+        t.fail(where, { found: found.split('\n') })
+        return false
+      }
+    }
+    return true
+  }
 }
 
 /** A block that is a file or commands. */

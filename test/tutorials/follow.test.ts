@@ -47,13 +47,17 @@ t.test('what is right passes, and what is wrong is found', async (t) => {
   const fail = (where: string): boolean => failed.push(where) > 0
   const teardown = t.teardown.bind(t)
   const pages = { ...wrong, right }
-  const reader = await follow({ pass: () => true, fail, teardown }, ['right'], {
-    pages,
-  })
+  const comments: string[] = []
+  const comment = (...words: unknown[]): void => void comments.push(words.join(' '))
+  const reader = await follow({ pass: () => true, fail, comment, teardown }, ['right'], { pages })
   t.strictSame(failed, [])
   for (const page of Object.keys(wrong)) await reader.follow([page])
   t.strictSame(
     failed.map((where) => where.split(':')[0]),
     Object.keys(wrong),
+  )
+  t.strictSame(
+    comments.map((text) => text.replace(/\d+ s$/, '… s')),
+    ['right', ...Object.keys(wrong)].map((page) => `${page}: … s`),
   )
 })

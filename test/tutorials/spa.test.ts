@@ -21,11 +21,8 @@ t.test('a single-page app on another origin', { skip: unlessFound('curl') }, asy
   // Cut below the list of what the reader does. The lines keep their numbers.
   const lines = readPage(name).split('\n')
   const cut = lines.indexOf('The API has stored the teapot, and gives it to alice alone.')
-  const pages = {
-    before: lines.slice(0, cut).join('\n'),
-    after: lines.map((line, at) => (at < cut ? '' : line)).join('\n'),
-  }
-  const reader = await follow(t, ['before'], { ports, pages })
+  const pages = { [name]: lines.slice(0, cut).join('\n') }
+  const reader = await follow(t, [name], { ports, pages })
   /** The newest mail in the terminal of the API. */
   const linkOf = async (): Promise<string> => {
     for (let round = 0; round < 300; round += 1) {
@@ -40,7 +37,8 @@ t.test('a single-page app on another origin', { skip: unlessFound('curl') }, asy
   await (findProgram('Chromium') === null
     ? askAsPage(t, api, origin, linkOf)
     : usePage(t, origin, linkOf))
-  await reader.follow(['after'])
+  pages[name] = lines.map((line, at) => (at < cut ? '' : line)).join('\n')
+  await reader.follow([name])
 })
 
 async function usePage(t: Test, origin: string, linkOf: () => Promise<string>): Promise<void> {

@@ -54,6 +54,8 @@ const needs = {
     ],
   },
   Chromium: { install: 'apt-get install chromium', covers: [] },
+  nginx: { install: 'apt-get install nginx, with /usr/sbin on PATH', covers: [] },
+  Caddy: { install: 'apt-get install caddy', covers: [] },
 }
 
 /** Those that take longest come first, so that none of them is left alone at the end. */
@@ -68,7 +70,7 @@ const first = `
 const tutorial = /^tutorials-/
 /** What the docs, the demo, the examples and editors say and show, and what does nothing without a server or a browser. */
 const notQuick =
-  /^(?:browser-pages|docs|editor|readme|scripts-start|flows-(?:cross-site-browser|demo|demo-page|docs-page|login-with-browser|login-with-processes)|(?:accounts|api-keys)-processes|recipes-accounts|sessions-stores-faults)$/
+  /^(?:browser-pages|docs|editor|proxies|readme|scripts-start|flows-(?:cross-site-browser|demo|demo-page|docs-page|login-with-browser|login-with-processes)|(?:accounts|api-keys)-processes|recipes-accounts|sessions-stores-faults)$/
 
 const { values, positionals } = parseArgs({
   options: {

@@ -16,7 +16,7 @@ const chosen = positionals.map((word) =>
 const isQuick = !values.all && chosen.length === 0
 const tests = values.all ? ['--all', '--coverage'] : isQuick ? ['--quick'] : chosen
 const leftOut =
-  'docs, demo, examples, editors, build, coverage, and tests that need Redis, PostgreSQL or Chromium'
+  'docs, demo, examples, editors, build, coverage, and tests that need Redis, PostgreSQL, Chromium, nginx or Caddy'
 /** The project and the files that can be checked without a built package. */
 const quick = {
   types: '.',

@@ -36,7 +36,10 @@
 //   for anything within a line, or alone on a line for any lines; JSON is compared as such. Commands without such a block
 //   must succeed.
 //
-//   The line `<!-- not run -->` before a block leaves it out, on all pages: a proxy, a container.
+// On all pages, one of these lines before a block says that it is left out of that, and why:
+//
+//   <!-- run with nginx -->                 test/proxies.test.ts runs nginx with it, or `run with Caddy`.
+//   <!-- not run -->                        Nothing can run it here: a container.
 //
 // `npm install` links packages out of node_modules, so a page can use no others, and installs this package as it is packed.
 // PORT is a free port, and replaces 3000 in all blocks, as other free ports replace those up to 3999: after 127.0.0.1:,
@@ -46,6 +49,7 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import t, { type Test } from 'tap'
 import { root } from './helpers/project.js'
+import { isProxied } from './helpers/proxies.js'
 import {
   blocksOf,
   compile,
@@ -129,12 +133,13 @@ function textOf(file: string): string {
 function markerProblems(block: Block): string[] {
   if (block.marker === null || (block.marker === 'run' && isCode(block))) return []
   if (block.language === 'ts' && fileOf(block) !== undefined) return []
-  if (block.marker === 'not run' && !isCode(block)) return []
+  if ((block.marker === 'not run' && !isCode(block)) || isProxied(block)) return []
   return [`the comment "${block.marker}" means nothing here`]
 }
 
-function textProblems({ language, text, page, marker }: Block): string[] {
-  if (marker === 'not run') return []
+function textProblems(block: Block): string[] {
+  const { language, text, page, marker } = block
+  if (marker === 'not run' || isProxied(block)) return []
   if (language === 'sql' && page === 'docs/guides/migrating-hashes.md') return []
   if (language === 'sh') return shellProblems(text, scripts)
   // What is typed in a session; the rest is what was printed.
@@ -283,9 +288,11 @@ t.test('the code of all pages compiles and prints what they say', async (t) => {
       '<!-- from test/helpers/project.ts -->',
       fence('ts', textOf('test/helpers/project.ts').match(`export const ${name}.*`)?.[0] ?? ''),
     ]),
+    '<!-- run with nginx -->',
+    fence('nginx', 'listen 443;'),
   ].join('\n')
   const problems = await problemsOf(t, ...blocks, ...blocksOf(wrong, 'wrong.md'))
-  t.equal(problems.length, 13)
+  t.equal(problems.length, 15)
   t.match(problems, [
     /^wrong\.md:1 \(ts\): wrong\.md:2: .*possibly 'null'/,
     /^wrong\.md:6 \(js\): it ended with 3/,
@@ -297,6 +304,8 @@ t.test('the code of all pages compiles and prints what they say', async (t) => {
     /^wrong\.md:27 \(sh\): it has a prompt/,
     /^wrong\.md:34 \(ts\): the comment "rum" means nothing here/,
     /^wrong\.md:38 \(yaml\): blocks of this language are not checked/,
+    /^wrong\.md:\d+ \(nginx\): the comment "run with nginx" means nothing here/,
+    /^wrong\.md:\d+ \(nginx\): blocks of this language are not checked/,
     /^wrong\.md:43 \(ts\): it is not a part of test\/helpers\/project\.ts/,
     /^wrong\.md:\d+ \(ts\): in test\/helpers\/project\.ts, it begins above the end of the part before it/,
     /^wrong\.md:\d+ \(ts\): in test\/helpers\/project\.ts, it begins above the end of the part before it/,

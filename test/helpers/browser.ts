@@ -14,13 +14,16 @@ export interface Visit {
  * Opens an empty page in a browser with a profile of its own, which ends with the test.
  *
  * @param hosts - names that stand for 127.0.0.1 in this browser, whatever certificate they show
+ * @param port - where they listen, if not where their URLs say
  */
 export async function openPage(
   t: Test,
   executablePath: string,
   locale: string,
   hosts: readonly string[] = [],
+  port?: number,
 ): Promise<Visit> {
+  const place = port === undefined ? '127.0.0.1' : `127.0.0.1:${port}`
   const browser: Browser = await chromium.launch({
     executablePath,
     headless: true,
@@ -33,7 +36,7 @@ export async function openPage(
       '--disable-component-update',
       '--no-first-run',
       '--no-proxy-server',
-      `--host-resolver-rules=${hosts.map((host) => `MAP ${host} 127.0.0.1`).join()}`,
+      `--host-resolver-rules=${hosts.map((host) => `MAP ${host} ${place}`).join()}`,
     ],
   })
   t.teardown(() => browser.close())

@@ -13,8 +13,23 @@ const sequence = (...parts: Buffer[]): Buffer => der(0x30, ...parts)
 const objectId = (hex: string): Buffer => der(0x06, Buffer.from(hex, 'hex'))
 const time = (text: string): Buffer => der(0x18, Buffer.from(text))
 
-/** A self-signed X.509 certificate (RFC 5280 §4.1) of an elliptic curve key, in DER. */
-export function certificateOf(privateKey: KeyObject, publicKey: KeyObject): Buffer {
+/** The extension that says for which hosts a certificate is (RFC 5280 §4.2.1.6). */
+const subjectAltName = (hosts: readonly string[]): Buffer =>
+  sequence(
+    objectId('551d11'),
+    der(0x04, sequence(...hosts.map((host) => der(0x82, Buffer.from(host))))),
+  )
+
+/**
+ * A self-signed X.509 certificate (RFC 5280 §4.1) of an elliptic curve key, in DER.
+ *
+ * @param hosts - for clients that compare the name
+ */
+export function certificateOf(
+  privateKey: KeyObject,
+  publicKey: KeyObject,
+  hosts: readonly string[] = [],
+): Buffer {
   const ecdsaWithSha256 = sequence(objectId('2a8648ce3d040302'))
   const commonName = sequence(objectId('550403'), der(0x0c, Buffer.from('test')))
   const name = sequence(der(0x31, commonName))
@@ -26,6 +41,7 @@ export function certificateOf(privateKey: KeyObject, publicKey: KeyObject): Buff
     sequence(time('20200101000000Z'), time('20990101000000Z')),
     name,
     publicKey.export({ type: 'spki', format: 'der' }),
+    ...(hosts.length > 0 ? [der(0xa3, sequence(subjectAltName(hosts)))] : []),
   )
   const signature = sign('sha256', content, privateKey)
   return sequence(content, ecdsaWithSha256, der(0x03, Buffer.from([0]), signature))

@@ -7,6 +7,8 @@ const programs = {
   PostgreSQL: ['initdb'],
   curl: ['curl'],
   npm: ['npm'],
+  nginx: ['nginx'],
+  Caddy: ['caddy'],
   Chromium: ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'],
 } as const
 

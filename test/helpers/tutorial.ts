@@ -10,6 +10,7 @@ import { promisify } from 'node:util'
 import type { Test } from 'tap'
 import { findProgram } from './programs.js'
 import { isCompiled, programOf, root } from './project.js'
+import { isProxied } from './proxies.js'
 import { blocksOf, isExpectedOutput, readPage, type Block } from './readme.js'
 import { freePort } from './redis-server.js'
 
@@ -124,6 +125,12 @@ function fileOf({ sentence }: Pick<Step, 'sentence'>): readonly string[] | null 
   )
 }
 
+/** The files that a page has its reader create, by their names. */
+export function filesOf(page: string): Map<string, string> {
+  const files = stepsOf(page, readPage(page)).map((step) => [fileOf(step)?.[1], step.text] as const)
+  return new Map(files.filter((file): file is [string, string] => file[0] !== undefined))
+}
+
 /** Somebody with an editor and some terminals. */
 class Reader {
   folder: string
@@ -142,7 +149,7 @@ class Reader {
 
   async take(step: Step): Promise<void> {
     if (step.prose.includes('Ctrl-C')) await this.#interrupt()
-    if (step.marker === 'not run') return
+    if (step.marker === 'not run' || isProxied(step)) return
     if (step.marker !== null) throw new Error(`the comment "${step.marker}" means nothing here`)
     const text = await this.#translated(step.text)
     const answer = step.answer && (await this.#translated(step.answer.text))

@@ -40,6 +40,7 @@ const wrong: Record<string, string> = {
   'output of nothing': block('text', 'a'),
   'a language': block('yaml', 'a: 1'),
   'a comment': '<!-- run -->\n' + block('sh', 'true'),
+  'a proxy': '<!-- run with nginx -->\n' + block('nginx', 'listen 443;'),
 }
 
 t.test('what is right passes, and what is wrong is found', async (t) => {

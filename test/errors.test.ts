@@ -85,7 +85,8 @@ t.test('the reference of errors has every code, with its status and its body', a
   const codes = types.join('').match(/^ +ERR_AUTH_\w+(?=:)/gm) ?? []
   t.ok(codes.length > 35)
   for (const code of codes.map((found) => found.trim())) {
-    const isOfCode = (line: string): boolean => line.startsWith(`| \`${code}\` `)
+    const isOfCode = (line: string): boolean =>
+      new RegExp(`^(?:\\| \`${code}\` |- \`${code}\`: )`).test(line)
     const found = sections.filter((section) => section.split('\n').some(isOfCode))
     t.equal(found.length, 1, code)
     const { status, key = null } = refusalOf(code) ?? {}

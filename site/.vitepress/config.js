@@ -62,11 +62,11 @@ export default defineConfig({
   cacheDir: '.cache',
   head: [['link', { rel: 'icon', href: `${process.env.SITE_BASE ?? '/'}logo.svg` }]],
   metaChunk: true,
-  /** What "Edit this page" opens is the file that the page is made of. */
+  // "Edit this page" opens the file that the page is made of. What is made of code has none, nor a place in the order.
   transformPageData({ relativePath, frontmatter }) {
     const filePath = sourceOf(relativePath)
     return filePath === undefined
-      ? { frontmatter: { ...frontmatter, editLink: false } }
+      ? { frontmatter: { ...frontmatter, editLink: false, prev: false, next: false } }
       : { filePath }
   },
   markdown: {

@@ -2,7 +2,8 @@ import { timingSafeEqual } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { LRUCache } from 'lru-cache'
 import { Lookups } from '../throttle/lookups.js'
-import { keyDigestOf, findKey, idOf } from './key.js'
+import { digestOf } from '../common/digest.js'
+import { findKey, idOf } from './key.js'
 import type { StoreClient } from '../stores/store-client.js'
 import type { ApiKeyInfo, ApiKeyStore, RequestApiKey } from '../../types/api-keys.js'
 
@@ -64,7 +65,7 @@ export function keyLookup(
     const { pending, found } = await (pendings.has(id) ? wait() : lines.run(request, wait))
     if (pending.isOutdated) return find(text, request)
     if (found === null) return 'unknown'
-    const [digest, expected] = [Buffer.from(keyDigestOf(text)), Buffer.from(found.digest)]
+    const [digest, expected] = [Buffer.from(digestOf(text)), Buffer.from(found.digest)]
     // In constant time (CWE-208).
     const isRight = digest.length === expected.length && timingSafeEqual(digest, expected)
     if (!isRight) return 'wrong secret'

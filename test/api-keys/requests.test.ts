@@ -2,7 +2,8 @@ import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import t from 'tap'
 import { memoryApiKeys } from '../../lib/api-keys/index.js'
-import { keyDigestOf, newKey, sealed } from '../../lib/api-keys/key.js'
+import { newKey, sealed } from '../../lib/api-keys/key.js'
+import { digestOf } from '../../lib/common/digest.js'
 import type { ApiKeyStore, StoredApiKey } from '../../lib/index.js'
 import { bearer, basic, passwords, userService, users } from '../helpers/app.js'
 import { job, keyApp, keyOptions, prefix, storeWith } from '../helpers/api-keys.js'
@@ -19,7 +20,7 @@ t.test('a key is a prefix, an id, a secret and a checksum; its secret is not sto
   const { key } = issued
   t.match(key, /^acme_live_[0-9A-Za-z]{54}$/)
   t.equal(stored.id, key.slice(10, 26))
-  t.equal(stored.digest, keyDigestOf(key))
+  t.equal(stored.digest, digestOf(key))
   t.notMatch(JSON.stringify(stored), key.slice(26, 58), 'the secret is not stored')
   const { get } = await keyApp(t)
   const vector = 'acme_0123456789abcdefAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA4VUoai'

@@ -1,5 +1,6 @@
 import { openRedis, runnerOf, type RunScript, type ScriptClient } from '../../stores/redis.js'
-import { keyDigestOf, maxEnded } from '../key.js'
+import { digestOf } from '../../common/digest.js'
+import { maxEnded } from '../key.js'
 import type { ApiKeyStore, ApiKeyStoreFactory, StoredApiKey } from '../../../types/api-keys.js'
 
 /**
@@ -108,7 +109,7 @@ function storeOver(run: RunScript<keyof typeof scripts>): ApiKeyStore {
     create: async (key, limit) => (await run('create', ...valuesOf(key), limit)) === 1,
     find: async (id) => keyOf((await run('find', id)) as Row),
     async list(owner) {
-      const ids = (await run('ids', keyDigestOf(owner))) as string[]
+      const ids = (await run('ids', digestOf(owner))) as string[]
       const found: StoredApiKey[] = []
       // A script blocks Redis for all others while it runs.
       for (let at = 0; at < ids.length; at += 100) {
@@ -124,13 +125,13 @@ function storeOver(run: RunScript<keyof typeof scripts>): ApiKeyStore {
   }
 }
 
-const askedOf = (owner: string | null): string => (owner === null ? '' : keyDigestOf(owner))
+const askedOf = (owner: string | null): string => (owner === null ? '' : digestOf(owner))
 
 type Row = readonly (string | null)[]
 
 function valuesOf(key: StoredApiKey): (string | number)[] {
   const { id, owner, createdAt, expiresAt } = key
-  return [id, keyDigestOf(owner), createdAt, expiresAt ?? '', JSON.stringify(key)]
+  return [id, digestOf(owner), createdAt, expiresAt ?? '', JSON.stringify(key)]
 }
 
 function keyOf([about, ...changing]: Row): StoredApiKey | null {

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis'
 import t, { type Test } from 'tap'
 import { redisApiKeys, sqlApiKeys, type ApiKeyStore } from '../../../lib/api-keys/index.js'
-import { keyDigestOf } from '../../../lib/api-keys/key.js'
+import { digestOf } from '../../../lib/common/digest.js'
 import { apiKeysSchema } from '../../../lib/api-keys/stores/sql.js'
 import { cli } from '../../helpers/cli.js'
 import { postgresServer } from '../../helpers/postgres-server.js'
@@ -53,7 +53,7 @@ async function work(t: Test, env: Record<string, string>, store: ApiKeyStore): P
   const id = made.stdout.slice(10, 26)
   const stored = await store.find(id)
   t.match(stored, {
-    digest: keyDigestOf(made.stdout.trim()),
+    digest: digestOf(made.stdout.trim()),
     owner: 'alice',
     name: 'job',
     scopes: ['a:b', 'c'],
@@ -79,7 +79,7 @@ async function work(t: Test, env: Record<string, string>, store: ApiKeyStore): P
     keys.map((key) => key.id),
     [other.id, id],
   )
-  t.notMatch(listed.stdout + JSON.stringify(keys), keyDigestOf(other.key))
+  t.notMatch(listed.stdout + JSON.stringify(keys), digestOf(other.key))
   t.match(await run('list bob'), { exit: 0, stdout: 'No API keys.\n' })
 
   t.match(await run(`revoke ${id}`), { exit: 0, stdout: '1 key revoked.\n' })

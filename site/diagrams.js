@@ -1,5 +1,6 @@
-// Draws the diagrams of docs/images/: of each x.mmd (Mermaid) an x.svg for readers on a forge, which follows the colour
-// scheme of their screen. The site is built with the same, in the scheme that its reader has chosen.
+// Draws the diagrams of docs/images/: from each x.mmd (Mermaid) an x.svg for readers on a forge, which follows the colour
+// scheme of their screen. The site has each of them in light and in dark.
+//
 //   node site/diagrams.js          draws them again, in Chromium
 import { createHash } from 'node:crypto'
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
@@ -12,7 +13,7 @@ const mermaid = fileURLToPath(
   new URL('node_modules/@mermaid-js/tiny/dist/mermaid.tiny.js', import.meta.url),
 )
 
-// Mermaid computes with colours, so that it cannot be given variables of CSS. It gets a colour of its own for each.
+// Mermaid calculates with colours, so it takes no variables of CSS. It draws with a colour that stands for each of them.
 const palette = [
   { name: 'text', drawn: '#010101', light: '#1f2328', dark: '#e6e8eb' },
   { name: 'line', drawn: '#020202', light: '#57606a', dark: '#a4abb3' },
@@ -26,7 +27,6 @@ const { text, line, box, border, note, paper } = Object.fromEntries(
 )
 const config = {
   startOnLoad: false,
-  deterministicIds: true,
   theme: 'base',
   fontFamily: 'system-ui, "DejaVu Sans", sans-serif',
   fontSize: 14,
@@ -56,28 +56,23 @@ const config = {
     height: 44,
     messageMargin: 24,
     boxMargin: 8,
-    actorFontSize: 14,
-    messageFontSize: 14,
-    noteFontSize: 14,
   },
 }
 
-const namesOf = (extension) =>
-  readdirSync(images)
-    .filter((file) => file.endsWith(extension))
-    .map((file) => path.basename(file, extension))
+const names = readdirSync(images)
+  .filter((file) => file.endsWith('.mmd'))
+  .map((file) => path.basename(file, '.mmd'))
 
 const digestOf = (source) => createHash('sha256').update(source).digest('hex').slice(0, 16)
 const read = (file) => readFileSync(path.join(images, file), 'utf8')
 
-/** Whether each SVG was drawn of the text that is there now. @returns the names of the others */
+/** Names of the diagrams whose text has changed since their SVG was drawn. */
 export const outdated = () =>
-  namesOf('.mmd').filter((name) => !read(`${name}.svg`).includes(digestOf(read(`${name}.mmd`))))
+  names.filter((name) => !read(`${name}.svg`).includes(digestOf(read(`${name}.mmd`))))
 
 /** The SVG of each diagram, by its name: drawn now, or without Chromium those of the repository. */
 export async function diagrams() {
   const chromium = findChromium()
-  const names = namesOf('.mmd')
   if (chromium === null) return new Map(names.map((name) => [name, read(`${name}.svg`)]))
   return withChromium(chromium, async (page) => {
     await page.setContent('<!doctype html><title>Diagrams</title><main></main>')
@@ -104,9 +99,8 @@ function coloured(svg, digest) {
     // Words stand out from the lines that they cross.
     '.messageText,.loopText,.loopText tspan{paint-order:stroke;stroke:var(--paper)!important;stroke-width:5px}',
   ].join('')
-  let text = svg
-  for (const { name, drawn } of palette) text = text.replaceAll(drawn, `var(--${name})`)
-  return text
+  return palette
+    .reduce((text, { name, drawn }) => text.replaceAll(drawn, `var(--${name})`), svg)
     .replace(
       /^<svg [^>]*>/,
       (tag) =>
@@ -120,6 +114,6 @@ export const inScheme = (svg, scheme) =>
   palette.reduce((text, c) => text.replaceAll(`var(--${c.name})`, c[scheme]), svg)
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  for (const [name, svg] of await diagrams()) writeFileSync(path.join(images, `${name}.svg`), svg)
   if (findChromium() === null) throw new Error('Chromium is missing: set CHROMIUM')
+  for (const [name, svg] of await diagrams()) writeFileSync(path.join(images, `${name}.svg`), svg)
 }

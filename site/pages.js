@@ -22,7 +22,7 @@ const places = new Map([
 const linkedFolders = /^(?:examples|bench)\//
 const notPublished = new Set(['node_modules', 'dist', 'keys', 'results', 'api'])
 
-const read = (file) => readFileSync(path.join(root, file), 'utf8')
+export const read = (file) => readFileSync(path.join(root, file), 'utf8')
 const isFolder = (file) => statSync(path.join(root, file)).isDirectory()
 const filesIn = (folder) =>
   readdirSync(path.join(root, folder), { withFileTypes: true })

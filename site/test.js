@@ -62,7 +62,7 @@ tell(
 )
 tell(
   'diagrams',
-  outdated().map((name) => `${name}.svg is of another text: node site/diagrams.js`),
+  outdated().map((name) => `${name}.mmd has changed: node site/diagrams.js`),
 )
 const texts = new Map(files.map((file) => [file, readFileSync(path.join(dist, file), 'utf8')]))
 for (const file of files) tell(`links of ${file}`, deadLinks(file))
@@ -137,7 +137,8 @@ async function tryPages(page, origin) {
     if (positionals.length > 0) return positionals.includes(file)
     return isFirst(isApi(file) ? path.dirname(file) : isSource(file) ? 'source' : file)
   })
-  const shown = new Set()
+  /** The colours of pages in each scheme. */
+  const shown = { light: new Set(), dark: new Set() }
   for (const file of tried) {
     complaints.length = 0
     const problems = []
@@ -155,14 +156,17 @@ async function tryPages(page, origin) {
         }))
         if (width > viewport.width) problems.push(`${name}: ${width} pixels wide`)
         if (isCut) problems.push(`${name}: the sample is cut off`)
-        shown.add(`${colorScheme} ${colour}`)
+        shown[colorScheme].add(colour)
         await takePicture(page, file, `${name}-${colorScheme}`)
       }
     }
     // The page of what is not found is sent with any address.
     tell(`${file} in Chromium`, [...problems, ...complaints])
   }
-  tell('dark is not light', shown.size >= 2 ? [] : [...shown])
+  tell(
+    'dark is not light',
+    [...shown.light].filter((colour) => shown.dark.has(colour)),
+  )
 }
 
 async function takePicture(page, file, name) {

@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs'
 import { defineConfig } from 'vitepress'
-import { entryPoints, otherPages, sections, sourceOf, titles } from '../pages.js'
+import { entryPoints, otherPages, read, sections, sourceOf, titles } from '../pages.js'
 
 const [first, ...rest] = sections()
 const reference = {
@@ -24,25 +23,18 @@ const sectionOf = ({ title, groups }, before = [], after = []) => ({
   ],
 })
 
-const fromRoot = (file) => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8')
-const { repository, version } = JSON.parse(fromRoot('package.json'))
-const released = [...fromRoot('CHANGELOG.md').matchAll(/^## (\d[\w.-]*)$/gm)].map(
-  ([, name]) => name,
-)
-
-/** "Edit this page" and the documentation of each version, once package.json names the repository. */
-const inRepository = (address) => ({
-  editLink: { pattern: `${address}/edit/main/:path`, text: 'Edit this page' },
-  versions: {
-    text: version,
-    items: [
-      { text: 'Changelog', link: '/changelog' },
-      ...released.map((name) => ({ text: name, link: `${address}/tree/v${name}/docs#readme` })),
-    ],
-  },
-})
+const { repository, version } = JSON.parse(read('package.json'))
+// Both need the address of the repository.
 const address = repository?.url?.replace(/^git\+|\.git$/g, '')
-const { editLink, versions } = address === undefined ? {} : inRepository(address)
+const editLink = address && { pattern: `${address}/edit/main/:path`, text: 'Edit this page' }
+const released = [...read('CHANGELOG.md').matchAll(/^## (\d[\w.-]*)$/gm)].map(([, name]) => name)
+const versions = address && {
+  text: version,
+  items: [
+    { text: 'Changelog', link: '/changelog' },
+    ...released.map((name) => ({ text: name, link: `${address}/tree/v${name}/docs#readme` })),
+  ],
+}
 
 /** As GitHub makes them, so that a link works in both places. */
 const slugify = (text) =>
@@ -62,7 +54,7 @@ export default defineConfig({
   cacheDir: '.cache',
   head: [['link', { rel: 'icon', href: `${process.env.SITE_BASE ?? '/'}logo.svg` }]],
   metaChunk: true,
-  // "Edit this page" opens the file that the page is made of. What is made of code has none, nor a place in the order.
+  // "Edit this page" opens the Markdown file of the page. Pages made of code have none, and no previous and next page.
   transformPageData({ relativePath, frontmatter }) {
     const filePath = sourceOf(relativePath)
     return filePath === undefined
@@ -76,7 +68,7 @@ export default defineConfig({
     config(md) {
       const { text, image } = md.renderer.rules
       md.renderer.rules.text = (...given) => text(...given).replaceAll('{{', '&#123;&#123;')
-      // Of a diagram, the page shows the one in its own colours: see style.css.
+      // Of each diagram, style.css shows the picture in the colours of the page.
       md.renderer.rules.image = (tokens, at, ...given) => {
         const link = tokens[at].attrGet('src')
         if (!link.endsWith('.svg')) return image(tokens, at, ...given)
@@ -114,7 +106,7 @@ export default defineConfig({
           activeMatch: `^/${groups[0].links[0].link.split('/')[1]}/`,
         })),
       { text: 'API', link: reference.link, activeMatch: '^/api/' },
-      ...(versions === undefined ? [] : [versions]),
+      ...(versions ? [versions] : []),
     ],
     sidebar: [
       {

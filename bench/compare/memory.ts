@@ -12,8 +12,8 @@ export interface Growth {
   readonly after: number
 }
 
-/** More than the token cache holds by default. */
-const filling = 60_000
+/** Requests that fill the token cache, which holds up to 50,000 tokens by default. */
+export const filling = 60_000
 
 /** What 100,000 requests, each with a token of its own, leave behind when the token cache is full. */
 export async function growthOf(load: Child): Promise<Growth> {

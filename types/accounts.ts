@@ -52,9 +52,9 @@ export interface AccountsOptions<Stored extends object = StoredUser> {
 
 /** How many e-mails may be requested, in this process and, with `throttle.redis`, in all of them. */
 export interface AccountLimits {
-  /** To one address from all clients together; changes to an address are counted apart. Default 3. */
+  /** E-mails to one address, requested by all clients together. Changes of address have a count of their own. Default 3. */
   perRecipient?: number | undefined
-  /** By one client: one address, or the first 64 bits of an IPv6 address. Default 30. */
+  /** E-mails requested by one client: one address, or the first 64 bits of an IPv6 address. Default 30. */
   perAddress?: number | undefined
   /** Seconds after the first one until the count is reset. Default 3600. */
   window?: number | undefined
@@ -118,7 +118,7 @@ export interface Accounts {
    * Invites someone: the e-mail `invitation` has a link by which they choose a password.
    *
    * @param request - of the user who invites; its language is that of the e-mail
-   * @param options - `data`: what `create` gets as `invitation`. The recipient can read it, and nobody can change it.
+   * @param options - `data`: what `create` gets as `invitation`. The recipient can read it, but not change it.
    * `expiresIn`: seconds for which the link works, 60 to 2,592,000; default 604,800, which are 7 days
    * @returns false for an address that has an account, to which nothing is sent
    * @throws (rejects) what `sendMail` throws; ERR_AUTH_CLAIMS for what is no e-mail address, for `data` that cannot be

@@ -26,7 +26,7 @@ export interface LoginProviderOptions {
    *
    * @param claims - of the ID token, frozen at any depth; with `userinfo` also those of the UserInfo endpoint
    * @param tokens - for other APIs of the provider; the plugin neither keeps nor sends them
-   * @returns a string or a finite number; null or undefined for a user who may not log in (403)
+   * @returns a string or a finite number; null or undefined to reject the login (403)
    * @throws AuthenticationError to reject the login; any other error gives a 500
    */
   username: (

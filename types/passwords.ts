@@ -39,7 +39,7 @@ export interface ScryptParameters {
   algorithm: 'scrypt'
   /** Binary logarithm of N, 10 to 24, less than 16 × `blockSize`. Default 17. */
   cost?: number | undefined
-  /** The block size r, in units of 128 bytes, 1 to 64. Default 8. */
+  /** The block size r, 1 to 64: each block has 128 × r bytes. Default 8. */
   blockSize?: number | undefined
   /** The parallelization p, 1 to 16. Default 1. */
   parallelism?: number | undefined

@@ -60,7 +60,8 @@ export const finishSignUp: Handle = async (tools, { token, password }, request, 
   const isCreated = await ask(() => tools.resolved.given.create(account, request))
   if (!isCreated) throw linkInvalid(taken)
   const created = await tools.find(email, request)
-  // Results of queries are truthy, whatever was stored, and nobody may get into the account of another.
+  // `create` may have resolved to the result of a query, which is truthy even if the address is taken. Without this check,
+  // the client would be logged in to the account that has the address.
   if (created === null || created.values.passwordHash !== passwordHash) {
     const text =
       'accounts.create() has resolved to something truthy, but findByUsername does not find what it should have stored. It has to resolve to a falsy value if the address is taken.'
@@ -77,7 +78,7 @@ export const forgotPassword: Handle = async (tools, body, request, reply) => {
   tools.mails.later(reply, async () => {
     const account = await tools.find(email, request)
     if (account !== null) return tools.sendReset('reset', account, request)
-    // An unknown address takes as much work as that of an account.
+    // A link that is not sent, so that an unknown address takes as much work as a known one.
     return tools.links.make('reset', { sub: email, state: email })
   })
   return reply.code(202).send({})
@@ -90,7 +91,7 @@ export const resetPassword: Handle = async (tools, { token, password }, request,
   const sub = await tools.subOf(account, request)
   const hash = await tools.hash(password, email, request)
   if (!(await tools.setPassword(account, sub, hash, request))) throw linkInvalid(changed)
-  // Who has forgotten a password has often guessed too many times.
+  // A user who has forgotten the password has often been throttled.
   await tools.registration.passwords.openAttempt(email, password, request).succeeded()
   tools.tell('password-reset', 'password-changed', account, sub, reply)
   return reply.code(204).send()
@@ -116,7 +117,7 @@ export const changeEmail: Handle = async (tools, body, request, reply) => {
   const { mails, links } = tools
   const email = await recipientOf(tools, body, request, true)
   mails.later(reply, async () => {
-    // Its owner is not told: anybody could have it told again and again.
+    // The owner of a taken address gets no e-mail: any user could request it again and again.
     if ((await tools.find(email, request)) !== null) return
     const link = links.make('email', { sub, state: stateOf(values), email })
     const wayOut = await tools.resetLink(account, request)

@@ -6,9 +6,9 @@ import type { RedisCounters } from '../throttle/redis-counters.js'
 import type { ResolvedAccounts } from './options.js'
 
 /**
- * Counts requests for e-mails by client and by recipient. Who has too many sent to somebody locks nobody out: the links in
- * them work. Changes to an address are counted apart: to a taken one they send nothing, so they must not use up the links of
- * its user.
+ * Counts requests for e-mails by client and by recipient. A recipient who has reached the limit is not locked out: the links
+ * in the e-mails that were sent still work. Changes of address have counts of their own: to a taken address they send nothing,
+ * so they must not use up the e-mails of its user.
  *
  * @param redis - for all processes, beside the counts of this one, which hold while Redis is down
  * @returns a function that counts a request. It rejects with ERR_AUTH_TOO_MANY_MAILS

@@ -53,7 +53,7 @@ export function accountLinks(
       const token = service.generateTokenWithClaims({ ...claims, page, path, exp }, method, { typ })
       return { link: `${url}/${page}#${token}`, token, expiresIn }
     },
-    /** Verifies the token of a link. @throws ERR_AUTH_LINK_INVALID */
+    /** Verifies the token of a link to this page, and returns its claims. @throws ERR_AUTH_LINK_INVALID */
     read(page: Page, token: string): LinkClaims {
       let claims: object = {}
       try {

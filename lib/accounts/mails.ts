@@ -8,7 +8,7 @@ import type { AccountMail, AccountMailKind, AccountsOptions } from '../../types/
 
 const failed = 'An e-mail of an account could not be sent'
 
-/** Milliseconds after the response, so that who sends the next request at once does not measure the work. */
+/** Milliseconds between the response and the work, so that a client does not measure the work by its next request. */
 const delay = 20
 
 /** Milliseconds that closing an app waits for e-mails. */
@@ -79,7 +79,7 @@ export class Mails {
   }
 }
 
-/** Found from the beginning of a word alone: tried at each of its characters, an inlined image would take minutes. */
+/** Matches only from the beginning of a word: tried from each character, a long word, such as an inlined image, takes minutes. */
 const address = /(?<![^\s<>"'(])[^\s<>"'(]+(?:@|%40)[^\s<>"',;)]+/g
 const token = /(?<![\w-])[\w-]{10,}(?:\.[\w-]+){2}/g
 

@@ -20,7 +20,7 @@ const recentLogin = 600_000
 /** With fewer different characters, a password is guessable however long it is. */
 const leastDifferent = 5
 
-/** A password that contains the name before the @ of the address needs more other characters than `christopher1984` has. */
+/** A password that contains the part of the address before the @ is guessable with up to so many more characters. */
 const mostAdded = 4
 
 /** An account that was found. */
@@ -51,7 +51,7 @@ const fault = (cause: unknown): Error => faultOf('ERR_AUTH_ACCOUNTS', cause)
 
 /** What the routes share. */
 export class AccountTools {
-  /** Count of the accounts that were created. */
+  /** For `stats()`. */
   created = 0
   readonly #users: UserService
   readonly #login: ResolvedLogin
@@ -115,7 +115,7 @@ export class AccountTools {
   /** @throws ERR_AUTH_FORBIDDEN without a session of a user with an address, and where somebody else acts as the user */
   own(request: FastifyRequest): Account {
     const user = storedUser<object>(request)
-    // Claims of a session are those of a token of our own.
+    // A request with a session has a token of this app, and so its claims.
     if (user !== null && this.sessions.of(request) !== null) {
       const isActing = Object.hasOwn(localClaimsOf(request) as object, 'act')
       const account = this.accountOf(user)
@@ -186,7 +186,7 @@ export class AccountTools {
     request: FastifyRequest,
   ): Promise<boolean> {
     const after = { ...account.values, passwordHash: hash }
-    // Another request may have changed it while this one hashed, and has begun a session that has to stay.
+    // Another request may have changed the password while this one was hashing. The session that it began must stay.
     const now = await this.find(sub, request)
     const isSame = now !== null && stateOf(now.values) === stateOf(account.values)
     // Also proves that the store is there.

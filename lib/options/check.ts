@@ -81,7 +81,12 @@ interface Expectation {
   whole?: boolean
 }
 
-/** @param needs - the values of the options that an option needs, by how the error names them. @throws ERR_AUTH_OPTION */
+/**
+ * Throws if an option is set without the options that it needs.
+ *
+ * @param needs - the values of those options, by the names that the error shows
+ * @throws ERR_AUTH_OPTION
+ */
 export function requireOptions(option: string, needs: Readonly<Record<string, unknown>>): void {
   for (const [name, value] of Object.entries(needs)) {
     if (value !== undefined && value !== false) continue

@@ -84,7 +84,7 @@ export class Throttle {
   }
 }
 
-/** The counters that processes share; null without `redis`. Their package is loaded only where it is needed. */
+/** Opens the counters that processes share in Redis, whose package is loaded only then. Null without the option `redis`. */
 export async function sharedCounters(
   settings: ResolvedThrottle,
   log: FastifyBaseLogger,

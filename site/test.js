@@ -137,36 +137,43 @@ async function tryPages(page, origin) {
     if (positionals.length > 0) return positionals.includes(file)
     return isFirst(isApi(file) ? path.dirname(file) : isSource(file) ? 'source' : file)
   })
-  /** The colours of pages in each scheme. */
-  const shown = { light: new Set(), dark: new Set() }
   for (const file of tried) {
     complaints.length = 0
     const problems = []
     await page.goto(`${origin}/${file}`, { waitUntil: 'load' })
     for (const colorScheme of schemes) {
       await page.emulateMedia({ colorScheme })
+      if (!(await hasColours(page, colorScheme))) problems.push(`not in ${colorScheme} colours`)
       for (const { name, ...viewport } of screens) {
         await page.setViewportSize(viewport)
-        const { width, isCut, colour } = await page.evaluate(() => ({
+        const { width, isCut } = await page.evaluate(() => ({
           width: document.documentElement.scrollWidth,
           isCut: [...document.querySelectorAll('.home-sample pre')].some(
             ({ scrollWidth, clientWidth }) => scrollWidth > clientWidth,
           ),
-          colour: getComputedStyle(document.body).backgroundColor,
         }))
         if (width > viewport.width) problems.push(`${name}: ${width} pixels wide`)
         if (isCut) problems.push(`${name}: the sample is cut off`)
-        shown[colorScheme].add(colour)
         await takePicture(page, file, `${name}-${colorScheme}`)
       }
     }
     // The page of what is not found is sent with any address.
     tell(`${file} in Chromium`, [...problems, ...complaints])
   }
-  tell(
-    'dark is not light',
-    [...shown.light].filter((colour) => shown.dark.has(colour)),
-  )
+}
+
+/** Whether a page has the colours of a scheme. A script of the page changes them, some time after the scheme. */
+async function hasColours(page, scheme) {
+  const isShown = (isDark) => {
+    const [red] = getComputedStyle(document.body).backgroundColor.match(/\d+/g)
+    return Number(red) < 128 === isDark
+  }
+  try {
+    await page.waitForFunction(isShown, scheme === 'dark', { timeout: 10_000 })
+    return true
+  } catch {
+    return false
+  }
 }
 
 async function takePicture(page, file, name) {

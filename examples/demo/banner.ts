@@ -34,10 +34,10 @@ function factsOf(
   const facts: [name: string, text: string][] = [
     [
       'Page',
-      `${address}/app/, for people: notes, API keys, sign-up, logins by a password or an OpenID provider`,
+      `${address}/app/ (notes, API keys, sign-up, login with a password or an OpenID provider)`,
     ],
-    ['API', `${address}/docs, to try the routes in a browser`],
-    ['Manual', `${address}/pages/, the documentation of the package`],
+    ['API', `${address}/docs (Swagger UI, to try the routes)`],
+    ['Manual', `${address}/pages/ (the documentation of the package)`],
     ['Users', people],
     [
       'Admin',

@@ -64,6 +64,8 @@ export default defineConfig({
   markdown: {
     // Pages are written for GitHub: what looks like HTML is text, and so are curly braces.
     html: false,
+    // Those of VitePress have less contrast than WCAG asks for.
+    theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
     anchor: { slugify },
     config(md) {
       const { text, image } = md.renderer.rules

@@ -33,7 +33,7 @@ interface ServerOptions {
 /** Starts a server on its core, or on all of them where it has to use several. */
 export async function startServer(
   { peer, settings }: App,
-  { node, pinned = true, execArgv = [] }: ServerOptions,
+  { node, pinned = true, execArgv = ['--expose-gc'] }: ServerOptions,
 ): Promise<Server> {
   const late = setTimeout(() => {
     throw new Error(`${peer} has not started within ${patience} s`)

@@ -81,6 +81,15 @@ export function hasDeclarations(root: FastifyInstance): boolean {
   return !Array.isArray(scopes) || scopes.length > 0 || root.printRoutes() !== '(empty tree)'
 }
 
+/** Whether Fastify reads a body with a method, which `addHttpMethod()` can change; true also where that is unknown. */
+export function mayReadBody(root: FastifyInstance, method: string): boolean {
+  const isMethods = ({ description }: symbol): boolean =>
+    description === 'fastify.acceptedHTTPMethods'
+  const key = Object.getOwnPropertySymbols(root).find(isMethods)
+  const methods = key && (root as unknown as Record<symbol, { bodyless?: Set<string> }>)[key]
+  return methods?.bodyless?.has(method) !== true
+}
+
 /** Whether Fastify has added a HEAD route to a GET route. It is recognised by the hook that drops the body. */
 export function isAutomaticHead({ method, onSend }: RouteOptions): boolean {
   const last = [onSend].flat().at(-1)

@@ -1,26 +1,18 @@
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
-import { forgetUser, setAgain, stateOf } from '../request/state.js'
+import { forgetUser, stateOf } from '../request/state.js'
 
 /** How long a request may wait for its body, in milliseconds, before it is authenticated again. */
 const patience = 2000
 
-/** Where a request that has passed may have a body, keeps how to authenticate it again. */
-export function beforeBody(
-  request: FastifyRequest,
-  begin: (done: HookHandlerDoneFunction) => void,
-): void {
-  if (mayHaveBody(request.raw)) setAgain(request, begin)
-}
-
-/** A GET has a body only where the app allows it, by `addHttpMethod()`. */
+/** Whether a request may have a body. A GET has one only where the app allows it, by `addHttpMethod()`. */
 export function mayHaveBody({ method, headers }: FastifyRequest['raw']): boolean {
   if (method !== 'GET') return method !== 'HEAD'
   return headers['transfer-encoding'] !== undefined || headers['content-length'] !== undefined
 }
 
 /**
- * The one `preHandler` hook of an app. A client may hold back the body of a request for longer than its token, its session
- * or its password is valid: `requestTimeout` of Fastify is 0 by default. Plugins for uploads read it in `preValidation`.
+ * The last `preValidation` hook of the routes that may get a body. A client may hold it back for longer than its token, its
+ * session or its password is valid: `requestTimeout` of Fastify is 0 by default. Plugins for uploads read it in `preValidation`.
  */
 export function guardAgain(
   request: FastifyRequest,

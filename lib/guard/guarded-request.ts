@@ -7,11 +7,11 @@ import { reportSuccess, startClock } from '../events.js'
 import { ABANDONED } from '../http/disconnect.js'
 import type { RoutePolicy } from '../feature.js'
 import { kDecision, type Decision, type Guarded } from './decision.js'
-import { kContext, setClaims, setUser, shared, stateOf } from '../request/state.js'
+import { kContext, setAgain, setClaims, setUser, shared, stateOf } from '../request/state.js'
 import { viewOf } from '../users/view.js'
 import type { AuthUser } from '../../types/user-service.js'
 import { requireAccess } from './access.js'
-import { beforeBody, mayHaveBody } from './again.js'
+import { mayHaveBody } from './again.js'
 import { requestProblemOf } from './problem.js'
 import { refuse } from './refuse.js'
 
@@ -106,13 +106,19 @@ class GuardedRequest implements Guarded {
   }
 
   allow(user: AuthUser): void {
-    const { request, reply, policy, started, isAgain } = this
+    const { request, policy, started, isAgain } = this
     const { logFields, authenticator } = stateOf(request) ?? {}
     if (!isAgain) {
       reportSuccess(request, user, authenticator ?? policy.name, started, logFields, policy.names)
-      beforeBody(request, (next) => new GuardedRequest(request, reply, next, policy, true).begin())
+      if (mayHaveBody(request.raw)) this.keepForBody()
     }
     runInContext(request, user, this.done)
+  }
+
+  /** Keeps how to authenticate the request again, after its body. */
+  keepForBody(): void {
+    const { request, reply, policy } = this
+    setAgain(request, (next) => new GuardedRequest(request, reply, next, policy, true).begin())
   }
 
   onError(error: unknown): void {

@@ -32,9 +32,12 @@ function isHash(value: unknown): boolean {
 
 function hasHash(user: Fields, hidden: ReadonlySet<string>): boolean {
   for (const key of hidden) if (key in user) return true
-  return Object.keys(user).some(
-    (key) => isHash(user[key]) || (isOperator(key, user[key]) && hasHash(user[key], hidden)),
-  )
+  // Not Object.keys(), which makes a list for every request.
+  for (const key in user) {
+    const value = Object.hasOwn(user, key) ? user[key] : undefined
+    if (isHash(value) || (isOperator(key, value) && hasHash(value, hidden))) return true
+  }
+  return false
 }
 
 /** The changes of a Mongoose document stand in `$set`. */

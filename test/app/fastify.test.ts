@@ -10,6 +10,7 @@ import {
   isCorsPreflight,
   isShared,
   isWithin,
+  mayReadBody,
   nameOfPlugin,
   onInstance,
   rootOf,
@@ -84,6 +85,17 @@ t.test('scopes are listed under fastify.children, routes in printRoutes()', asyn
   other.get('/', ok)
   t.equal(hasDeclarations(other), true, 'a route')
   t.equal(hasDeclarations({} as FastifyInstance), true, 'where it cannot be found out')
+})
+
+t.test('fastify.acceptedHTTPMethods holds the methods without a body', async (t) => {
+  const app = fastify(t)
+  t.strictSame(
+    ['GET', 'HEAD', 'POST', 'DELETE'].filter((method) => mayReadBody(app, method)),
+    ['POST', 'DELETE'],
+  )
+  app.addHttpMethod('GET', { hasBody: true })
+  t.ok(mayReadBody(app, 'GET'))
+  t.ok(mayReadBody(Object.create(null) as FastifyInstance, 'GET'), 'unknown')
 })
 
 t.test('a HEAD route that Fastify adds ends its onSend with headRouteOnSendHandler', async (t) => {

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect as connectHttp2 } from 'node:http2'
 import { connect, type AddressInfo } from 'node:net'
 import { PassThrough } from 'node:stream'
-import Fastify from 'fastify'
+import Fastify, { type FastifyRequest } from 'fastify'
 import t, { type Test } from 'tap'
 import { memoryApiKeys } from '../../lib/api-keys/index.js'
 import { authn } from '../../lib/index.js'
@@ -27,6 +27,16 @@ async function setting(t: Test, server: object = {}) {
   const app = Fastify({ ...server, logger: { stream } })
   app.addHttpMethod('GET', { hasBody: true })
   t.teardown(() => app.close())
+  const ran: unknown[] = []
+  const upload = async ({ headers, raw }: FastifyRequest): Promise<void> => {
+    if (headers['content-type'] === 'multipart/form-data') await raw.toArray()
+  }
+  app.post('/declared-before', { config: { auth: true }, preValidation: upload }, () =>
+    ran.push('/'),
+  )
+  app.addHook('preHandler', async ({ url, user }) => {
+    if (url === '/declared-before') ran.push((user as Named)?.name)
+  })
   await app.register(authn, {
     userService: service,
     jwt: { secret, validAfterField: 'validAfter' },
@@ -36,15 +46,14 @@ async function setting(t: Test, server: object = {}) {
   })
   // As plugins for uploads do, which read the body in a hook.
   app.addContentTypeParser('multipart/form-data', (_request, _body, done) => done(null))
-  app.addHook('preValidation', async ({ headers, raw }) => {
-    if (headers['content-type'] === 'multipart/form-data') await raw.toArray()
+  app.addHook('preValidation', async (request) => {
+    if (request.url !== '/declared-before') await upload(request)
   })
   let passed: () => void = () => undefined
   app.addHook('onRequest', async ({ extra }) => {
     extra.trace = 'kept'
     passed()
   })
-  const ran: unknown[] = []
   const marks = {
     '/': true,
     '/optional': 'optional',
@@ -124,6 +133,11 @@ t.test('a request with a late body is rejected if its token expired meanwhile', 
   const upload = { 'content-type': 'multipart/form-data' }
   t.match(await slow('/', { ...token(2), ...upload }), { statusCode: 401, ran: 0 })
   t.match(await slow('/', { ...token(), ...upload }), { statusCode: 200, ran: 1 })
+
+  const before = '/declared-before'
+  t.match(await slow(before, token(2)), { statusCode: 401, ran: 0 }, 'no preHandler hook has run')
+  t.match(await slow(before, { ...token(2), ...upload }), { statusCode: 401, ran: 0 })
+  t.match(await slow(before, { ...token(), ...upload }), { statusCode: 200, ran: 2 })
 
   const get = { ...token(2), 'transfer-encoding': 'chunked' }
   t.match(await slow('/', get, () => undefined, 2100, 'GET'), { statusCode: 401, ran: 0 })

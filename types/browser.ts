@@ -96,7 +96,7 @@ export interface Session {
   readonly ready: Promise<void>
   /**
    * Like `fetch`, as the user. Refreshes the token first if it has less than 10 seconds left, and after a 401, which
-   * repeats the request once, but for a body that is a stream.
+   * repeats the request once, unless `init.body` is a stream. A `Request` is cloned for that.
    *
    * @param input - an address, resolved against `url`
    * @throws (rejects) TypeError for another origin, or where `fetch` does; {@link SessionError} if the session could not
@@ -124,7 +124,8 @@ export interface Session {
    * Refreshes the token now. Also finds the session of a login that this page has not seen, such as one with a provider.
    *
    * @returns a promise of whether a user is logged in
-   * @throws (rejects) {@link SessionError}, after about 4 seconds, or longer if the server asks for it
+   * @throws (rejects) {@link SessionError}, after about 4 seconds; later if the server asks for up to 10 seconds between
+   * attempts, and at once if it asks for more
    */
   refresh(): Promise<boolean>
   /** Stops listening to other tabs, and calling `onChange`. */

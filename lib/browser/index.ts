@@ -182,8 +182,10 @@ export function createSession(options: SessionOptions = {}): Session {
       const { ok, status, error, retryAfter } = result
       if (ok || user() !== id) return
       if (status === 401 || (tokens && status === 400)) return end('expired')
-      if (!seconds || (status && status < 500)) throw failure(error, status, retryAfter)
-      await sleep(Math.max(seconds, Math.min(retryAfter ?? 0, 10)) * 1000)
+      const wait = Math.max(seconds, retryAfter ?? 0)
+      if (!seconds || (status && status < 500) || wait > 10)
+        throw failure(error, status, retryAfter)
+      await sleep(wait * 1000)
     }
   }
 
@@ -213,20 +215,21 @@ export function createSession(options: SessionOptions = {}): Session {
   }
 
   async function fetchAsUser(input: string | URL | Request, init?: RequestInit): Promise<Response> {
-    const { url = input } = input as Partial<Request>
-    const target = new URL(url, base)
+    // Other objects are sent to where their string says, whatever their `url` is.
+    const request = input instanceof Request && input
+    const target = new URL(request ? request.url : input, base)
     if (target.origin !== base.origin) throw new TypeError(`${target.origin} is not ${base.origin}`)
     await ready
     const id = user()
     if (left() < enough) await renew()
     if (user() && user() !== id) throw failure('Another user has logged in.', 401)
     const seen = shared()
-    const attempt = (): Promise<Response> => send(url === input ? target : input, init)
-    const response = await attempt()
+    // The body of a request can be read once, and is not used if `init` has another one.
+    const again = request && id && !init?.body ? request.clone() : request
+    const response = await send(request || target, init)
     if (response.status !== 401 || !id || user() !== id) return response
     if (shared() === seen) await renew()
-    const isUsedUp = (input as Partial<Request>).bodyUsed || isStream(init?.body)
-    return isUsedUp || user() !== id ? response : attempt()
+    return isStream(init?.body) || user() !== id ? response : send(again || target, init)
   }
 
   const { signal } = closed

@@ -196,25 +196,52 @@ t.test('a 401 causes no refresh when nobody is logged in', async (t) => {
 })
 
 t.test('a body that is a stream is sent once, any other one again', async (t) => {
-  const { session, answer, log } = await loggedIn(t)
+  const { session, answer, log, state } = await loggedIn(t)
+  const headers = { 'content-type': 'application/json' }
   const post = async (body: unknown, input: string | Request = '/notes'): Promise<number> => {
     answer('/notes', unauthorized)
-    const headers = { 'content-type': 'application/json' }
+    state.sent.length = 0
     const init = body === undefined ? {} : { method: 'POST', body: body as string, headers }
     return (await session.fetch(input, init)).status
   }
+  const texts = (): unknown[] =>
+    state.sent.filter(({ path }) => path === '/notes').map(({ text }) => text)
   const again = ['/notes 401', '/login/refresh 200', '/notes 200']
-  t.strictSame([await post('{}'), log()], [200, again])
+  t.strictSame([await post('{"a":1}'), log(), texts()], [200, again, ['{"a":1}', '{"a":1}']])
   const once = ['/notes 401', '/login/refresh 200']
   t.strictSame([await post(new Blob(['{}']).stream()), log()], [401, once], 'of the web')
   t.strictSame([await post(Readable.from([Buffer.from('{}')])), log()], [401, once], 'of Node')
-  const request = new Request(`${url}/notes`, { method: 'POST', body: '{}' })
-  t.strictSame([await post(undefined, request), log()], [401, once], 'of a Request')
+
+  const bodies = {
+    text: '{"a":1}',
+    blob: new Blob(['{"a":1}'], { type: 'application/json' }),
+    bytes: Buffer.from('{"a":1}'),
+    stream: new Blob(['{"a":1}']).stream(),
+  }
+  for (const [name, body] of Object.entries(bodies)) {
+    const init = { method: 'POST', body, headers, duplex: 'half' } as RequestInit
+    const request = new Request(`${url}/notes`, init)
+    const found = [await post(undefined, request), log(), texts()]
+    t.strictSame(found, [200, again, ['{"a":1}', '{"a":1}']], `of a Request: ${name}`)
+    t.equal(request.bodyUsed, true)
+    await t.rejects(session.fetch(request), TypeError, 'a Request is sent once')
+    t.strictSame([await post('{"b":2}', request), texts()], [200, ['{"b":2}', '{"b":2}']])
+    log()
+  }
 
   answer('/me', unauthorized)
   const own = { headers: { 'x-own': 'yes' } }
   const response = await session.fetch(new Request(`${url}/me`, own))
   t.strictSame([response.status, log()], [200, ['/me 401', '/login/refresh 200', '/me 200']])
+})
+
+t.test('a refresh before the request leaves its body alone', async (t) => {
+  const { session, state, log } = await loggedIn(t)
+  state.ahead = 295_000
+  const request = new Request(`${url}/notes`, { method: 'POST', body: '{"a":1}' })
+  request.headers.set('content-type', 'application/json')
+  t.equal((await session.fetch(request)).status, 200)
+  t.strictSame([log(), state.sent.at(-1)?.text], [['/login/refresh 200', '/notes 200'], '{"a":1}'])
 })
 
 t.test('headers of a request are kept', async (t) => {
@@ -275,13 +302,21 @@ t.test('a refresh that fails is tried again, and logs no user out', async (t) =>
   await t.rejects(me(), { message: /./, status: 503, retryAfter: null })
   t.strictSame([waits(), refreshes()], [[3, 1, 2], 4])
 
-  answer('/login/refresh', ...[1, 2, 3, 4].map(() => status(500, { 'retry-after': '60' })))
-  await t.rejects(session.refresh(), { message: /500/, status: 500, retryAfter: 60 })
-  t.strictSame(waits(), [10, 10, 10])
+  const failing = (seconds: string) =>
+    [1, 2, 3, 4].map(() => status(500, { 'retry-after': seconds }))
+  answer('/login/refresh', ...failing('10'))
+  await t.rejects(session.refresh(), { message: /500/, status: 500, retryAfter: 10 })
+  t.strictSame([waits(), refreshes()], [[10, 10, 10], 8])
+  for (const seconds of ['11', '60', '1e9']) {
+    const sent = refreshes()
+    answer('/login/refresh', ...failing(seconds))
+    await t.rejects(session.refresh(), { message: /500/, status: 500, retryAfter: Number(seconds) })
+    t.strictSame([waits(), refreshes() - sent], [[], 1], `${seconds} s are too long to wait for`)
+  }
 
   const portal = status(200, {}, '<p>Welcome to our hotel</p>')
-  for (const failing of [offline, portal]) {
-    answer('/login/refresh', failing, failing, failing, failing)
+  for (const each of [offline, portal]) {
+    answer('/login/refresh', each, each, each, each)
     await t.rejects(session.refresh(), { message: away, status: 0, retryAfter: null })
     t.strictSame(waits(), [1, 1, 2])
   }
@@ -428,7 +463,7 @@ t.test('a token that is stored while the user logs out is not used', async (t) =
 })
 
 t.test('the token is sent to one origin', async (t) => {
-  const { session, log } = await loggedIn(t)
+  const { session, log, state } = await loggedIn(t)
   for (const input of [
     'https://evil.example/',
     '//evil.example',
@@ -440,6 +475,25 @@ t.test('the token is sent to one origin', async (t) => {
     await t.rejects(session.fetch(input), TypeError)
   }
   t.strictSame(log(), [])
+  const foreign = Object.assign(new URL('https://evil.example/'), { url: '/me' })
+  const inherited = { url: `${url}/me`, toString: () => 'https://evil.example/' }
+  for (const input of [foreign, inherited, Object.create(inherited) as object]) {
+    await t.rejects(session.fetch(input as URL), TypeError)
+  }
+  for (const prototype of [Object.prototype, String.prototype, URL.prototype]) {
+    const value = `${url}/me`
+    Object.defineProperty(prototype, 'url', { value, configurable: true, writable: true })
+    try {
+      await t.rejects(session.fetch('https://evil.example/'), TypeError)
+      await t.rejects(session.fetch(new URL('https://evil.example/')), TypeError)
+      await t.rejects(session.fetch(new Request('https://evil.example/')), TypeError)
+      await session.fetch('/nothing')
+    } finally {
+      Reflect.deleteProperty(prototype, 'url')
+    }
+  }
+  t.strictSame(new Set(state.sent.map(({ path }) => path)), new Set(['/nothing']))
+  log()
   for (const input of [`${url}/me`, new URL('/me', url), 'me', new Request(`${url}/me`)]) {
     t.equal((await session.fetch(input)).status, 200)
   }

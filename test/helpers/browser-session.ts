@@ -44,6 +44,8 @@ export async function settle(): Promise<void> {
 interface Sent {
   readonly path: string
   readonly init: RequestInit & { headers: Headers }
+  /** What was sent; undefined for a request without a body. */
+  readonly text: string | undefined
   readonly body: Record<string, unknown>
 }
 
@@ -105,22 +107,25 @@ export async function setUp(t: Test, options: Partial<AuthnOptions> = {}) {
   }
   const answers = new Map<string, Answer[]>()
   const jar = new Map<string, string>()
+  /** By the responses on their way, the cookies that browsers keep when these arrive. */
+  const carried = new WeakMap<Response, ReturnType<typeof cookiesOf>>()
 
-  async function reach({ path, init }: Sent): Promise<Response> {
+  async function reach({ path, init, text }: Sent): Promise<Response> {
     const cookie = [...jar].map((pair) => pair.join('=')).join('; ')
     const isWithCookies = init.credentials !== 'omit' && cookie !== ''
     const reply = await app.inject({
       method: (init.method ?? 'GET') as 'GET',
       url: path,
       headers: { ...Object.fromEntries(init.headers), ...(isWithCookies && { cookie }) },
-      ...(typeof init.body === 'string' && { payload: init.body }),
+      ...(text !== undefined && { payload: text }),
     })
-    for (const { name, value } of cookiesOf(reply)) jar.set(name, value)
     const headers = reply.headers['retry-after']
-    return new Response(reply.statusCode === 204 ? null : reply.body, {
+    const response = new Response(reply.statusCode === 204 ? null : reply.body, {
       status: reply.statusCode,
       ...(headers && { headers: { 'retry-after': headers } }),
     })
+    carried.set(response, cookiesOf(reply))
+    return response
   }
   const [{ setTimeout: later }, now] = [globalThis, Date.now]
   const limit = AbortSignal.timeout.bind(AbortSignal)
@@ -132,16 +137,21 @@ export async function setUp(t: Test, options: Partial<AuthnOptions> = {}) {
           ...(init.body && { duplex: 'half' }),
         } as never)
         const path = request.url.replace(url, '')
-        const body = init.body === undefined ? '{}' : await request.text()
-        const json = body.startsWith('{') ? (JSON.parse(body) as Sent['body']) : {}
+        request.signal.throwIfAborted()
+        const text = request.body === null ? undefined : await request.text()
+        const body = text?.startsWith('{') ? (JSON.parse(text) as Sent['body']) : {}
         const method = init.method ?? request.method
-        const sent = { path, init: { ...init, method, headers: request.headers }, body: json }
+        const sent = { path, init: { ...init, method, headers: request.headers }, text, body }
         state.sent.push(sent)
         const answer = answers.get(path)?.shift() ?? ((go: () => Promise<Response>) => go())
+        const aborted = new Promise<never>((_, reject) => {
+          request.signal.addEventListener('abort', () => reject(new Error('aborted')))
+        })
         let status: number | 'failed' = 'failed'
         try {
-          const response = await answer(() => reach(sent))
+          const response = await Promise.race([answer(() => reach(sent)), aborted])
           status = response.status
+          for (const { name, value } of carried.get(response) ?? []) jar.set(name, value)
           return response
         } finally {
           state.log.push(`${path} ${status}`)
@@ -150,9 +160,9 @@ export async function setUp(t: Test, options: Partial<AuthnOptions> = {}) {
     },
     setTimeout: {
       value: (run: () => void, milliseconds: number) => {
-        // The app has timers too.
-        const isOurs = /lib.browser/.test(String(new Error('where').stack))
-        if (!isOurs || milliseconds < 1000) return later(run, milliseconds)
+        // The app has timers too, and the client has limits.
+        const isWait = /sleep .*lib.browser/.test(String(new Error('where').stack))
+        if (!isWait || milliseconds < 1000) return later(run, milliseconds)
         state.waits.push(milliseconds / 1000)
         return setImmediate(run)
       },

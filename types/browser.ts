@@ -22,7 +22,10 @@ export interface SessionOptions {
 export interface TokenStorage {
   /** Reads the refresh token; a falsy value where there is none. */
   get(): string | null | undefined | Promise<string | null | undefined>
-  /** Keeps a refresh token, or deletes the one that is kept. It is awaited before the new tokens are used. */
+  /**
+   * Keeps a refresh token, or deletes the one that is kept. It is awaited before the new tokens are used, and before the
+   * next refresh, login or logout: no two calls overlap.
+   */
   set(refreshToken: string | null): unknown
 }
 

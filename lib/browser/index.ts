@@ -37,6 +37,10 @@ const enough = 10_000
 /** Milliseconds for a refresh. The repetition a second later must come within the default `grace` of 10 seconds. */
 const refreshLimit = 8000
 const limit = 30_000
+/** Milliseconds to wait for other tabs: longer than a refresh takes, since its cookies must not arrive after a login. */
+const patience = 10_000
+/** Less, because two refreshes at once are harmless: the `grace` of the server gives both the same tokens. */
+const refreshPatience = 5000
 const away = 'The server cannot be reached.'
 
 const sleep = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))
@@ -64,6 +68,8 @@ export function createSession(options: SessionOptions = {}): Session {
   let entry = ''
   let accessToken: string | undefined
   let renewing: Promise<void> | undefined
+  /** Aborts the refresh of this tab. */
+  let refreshing: AbortController | undefined
 
   /** Reads the entry that all tabs share, or writes it. Where storage throws, this tab is on its own. */
   function shared(next?: string): string {
@@ -84,6 +90,8 @@ export function createSession(options: SessionOptions = {}): Session {
     const id = user()
     if (id === known) return
     known = id
+    // Without locks, another tab has logged in meanwhile, and the cookies of this refresh would replace the new ones.
+    refreshing?.abort()
     const reason = id ? 'login' : entry === 'expired' ? entry : 'logout'
     // Apart, so that an error of the app breaks nothing here.
     queueMicrotask(() => closed.signal.aborted || onChange?.({ loggedIn: id !== '', reason }))
@@ -92,13 +100,11 @@ export function createSession(options: SessionOptions = {}): Session {
   /** @param id - of the login that was refreshed, '' for none; undefined for a new login */
   async function keep(answer: Answer | null, sent: number, id?: string): Promise<void> {
     const { token, refreshToken, expiresIn } = answer ?? {}
-    const isOver = (): boolean => id !== undefined && id !== user()
-    if (isOver()) return
+    if (id !== undefined && id !== user()) return
     if (tokens) {
       // So responds a server with the option `cookies`. Kept, it would replace a token that works.
       if (!token || !refreshToken) throw failure('The response has no tokens.', 200)
       await tokens.set(refreshToken)
-      if (isOver()) return
       accessToken = token
     }
     const expires = typeof expiresIn === 'number' ? sent + expiresIn * 1000 : Infinity
@@ -122,6 +128,8 @@ export function createSession(options: SessionOptions = {}): Session {
     shared('kept 0')
     known = user()
   })().catch(ignore)
+  /** Resolves when all earlier refreshes, logins and logouts of this tab are done. */
+  let turn: Promise<unknown> = ready
 
   function send(input: string | URL | Request, init?: RequestInit): Promise<Response> {
     const headers = new Headers(init?.headers ?? (input as Partial<Request>).headers)
@@ -134,18 +142,17 @@ export function createSession(options: SessionOptions = {}): Session {
     target: string | URL,
     body: () => object | Promise<object>,
     done: (answer: Answer | null, sent: number) => unknown,
-    timeout = limit,
     request = send,
+    timeout = limit,
+    stop?: AbortController,
   ): Promise<SessionResult> {
     try {
-      await ready
       const sent = Date.now()
       const response = await request(target, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify(await body()),
-        // React Native has no such function.
-        signal: AbortSignal.timeout?.(timeout) ?? null,
+        signal: limited(timeout, stop),
       })
       const { ok, status } = response
       const read = status === 204 ? null : response.json()
@@ -168,20 +175,30 @@ export function createSession(options: SessionOptions = {}): Session {
     refreshToken: (await tokens?.get()) ?? undefined,
   })
 
-  async function exchange(seen: string): Promise<void> {
+  /** @param inTurn - runs one attempt while nothing else changes the session. Logins go first between two attempts */
+  async function exchange(seen: string, inTurn: typeof alone): Promise<void> {
     for (const seconds of [1, 1, 2, 0]) {
-      // Another tab has refreshed or logged out while this one waited.
-      if (shared() !== seen) return
-      const id = user()
-      const result = await call(
-        `${path}/refresh`,
-        withToken,
-        (answer, sent) => keep(answer, sent, id),
-        refreshLimit,
-      )
-      const { ok, status, error, retryAfter } = result
-      if (ok || user() !== id) return
-      if (status === 401 || (tokens && status === 400)) return end('expired')
+      const stop = (refreshing = new AbortController())
+      const result = await inTurn(async () => {
+        // Another tab has refreshed or logged out while this one waited.
+        if (shared() !== seen) return null
+        const id = user()
+        const refreshed = await call(
+          `${path}/refresh`,
+          withToken,
+          (answer, sent) => keep(answer, sent, id),
+          send,
+          refreshLimit,
+          stop,
+        )
+        const { ok, status } = refreshed
+        if (ok || user() !== id) return null
+        if (status !== 401 && !(tokens && status === 400)) return refreshed
+        await end('expired')
+        return null
+      }, refreshPatience)
+      if (!result) return
+      const { status, error, retryAfter } = result
       const wait = Math.max(seconds, retryAfter ?? 0)
       if (!seconds || (status && status < 500) || wait > 10)
         throw failure(error, status, retryAfter)
@@ -189,46 +206,62 @@ export function createSession(options: SessionOptions = {}): Session {
     }
   }
 
-  /** Runs it while no other tab does, but for tabs that hang: the `grace` of the server makes two refreshes harmless. */
-  async function alone(run: () => Promise<void>): Promise<void> {
+  /** Runs it while nothing else in this browser changes the session, but for tabs that hang. */
+  function alone<Result>(run: () => Promise<Result>, wait = patience): Promise<Result> {
     const locks = tokens ? undefined : surroundings.navigator?.locks
-    if (!locks) return run()
-    return new Promise((resolve) => {
-      locks
-        .request(key, { signal: AbortSignal.timeout(5000) }, () => {
-          const done = run()
-          resolve(done)
-          // Other processes see a little later what this one has stored.
-          return done.catch(ignore).then(() => sleep(100))
-        })
-        .catch(() => resolve(run()))
-    })
+    const locked = (): Promise<Result> =>
+      new Promise((resolve) => {
+        let done: Promise<Result> | undefined
+        const start = (): Promise<Result> => {
+          resolve((done ??= run()))
+          return done
+        }
+        // Other processes see a little later what this one has stored.
+        const hold = (): Promise<unknown> =>
+          start()
+            .catch(ignore)
+            .then(() => sleep(100))
+        if (locks) locks.request(key, { signal: limited(wait) }, hold).catch(start)
+        else void start()
+      })
+    const result = turn.then(locked)
+    turn = result.catch(ignore)
+    return result
+  }
+
+  /** The same, but aborts a refresh of this tab, so that no login or logout waits for a server that hangs. */
+  function aloneNow(run: () => Promise<SessionResult>): Promise<SessionResult> {
+    refreshing?.abort()
+    return alone(run)
   }
 
   /** Once for all in this tab who need it. */
   function renew(): Promise<void> {
-    const seen = shared()
-    renewing ??= alone(() => exchange(seen)).finally(() => {
+    renewing ??= exchange(shared(), alone).finally(() => {
       renewing = undefined
     })
     return renewing
   }
 
-  async function fetchAsUser(input: string | URL | Request, init?: RequestInit): Promise<Response> {
+  async function fetchAsUser(
+    input: string | URL | Request,
+    init?: RequestInit,
+    refresh = renew,
+  ): Promise<Response> {
     // Other objects are sent to where their string says, whatever their `url` is.
     const request = input instanceof Request && input
     const target = new URL(request ? request.url : input, base)
     if (target.origin !== base.origin) throw new TypeError(`${target.origin} is not ${base.origin}`)
     await ready
     const id = user()
-    if (left() < enough) await renew()
+    if (left() < enough) await refresh()
     if (user() && user() !== id) throw failure('Another user has logged in.', 401)
     const seen = shared()
     // The body of a request can be read once, and is not used if `init` has another one.
     const again = request && id && !init?.body ? request.clone() : request
     const response = await send(request || target, init)
     if (response.status !== 401 || !id || user() !== id) return response
-    if (shared() === seen) await renew()
+    if (shared() === seen) await refresh()
     return isStream(init?.body) || user() !== id ? response : send(again || target, init)
   }
 
@@ -251,33 +284,38 @@ export function createSession(options: SessionOptions = {}): Session {
     ready,
     fetch: fetchAsUser,
     logIn: (body) =>
-      call(
-        loginUrl,
-        () => body,
-        (answer, sent) => keep(answer, sent),
+      aloneNow(() =>
+        call(
+          loginUrl,
+          () => body,
+          (answer, sent) => keep(answer, sent),
+        ),
       ),
     post: (route, body) =>
-      call(
-        new URL(route, path),
-        () => body,
-        (answer, sent) => {
-          if (/finish|password\/change/.test(route)) return keep(answer, sent)
-          return route === 'account/delete' && end('logout')
-        },
-        limit,
-        fetchAsUser,
+      alone(() =>
+        call(
+          new URL(route, path),
+          () => body,
+          (answer, sent) => {
+            if (/finish|password\/change/.test(route)) return keep(answer, sent)
+            return route === 'account/delete' && end('logout')
+          },
+          // It has its turn already.
+          (input, init) => fetchAsUser(input, init, () => exchange(shared(), (run) => run())),
+        ),
       ),
-    async logOut({ everywhere = false } = {}) {
-      const result = await call(
-        new URL('logout', path),
-        () => withToken({ everywhere }),
-        () => end('logout'),
-      )
-      if (result.status !== 401) return result
-      // There is no such session: that user is logged out, but nowhere else.
-      await end('logout')
-      return everywhere ? result : { ...result, ok: true, error: null }
-    },
+    logOut: ({ everywhere = false } = {}) =>
+      aloneNow(async () => {
+        const result = await call(
+          new URL('logout', path),
+          () => withToken({ everywhere }),
+          () => end('logout'),
+        )
+        if (result.status !== 401) return result
+        // There is no such session: that user is logged out, but nowhere else.
+        await end('logout')
+        return everywhere ? result : { ...result, ok: true, error: null }
+      }),
     async refresh() {
       await ready
       await renew()
@@ -285,6 +323,14 @@ export function createSession(options: SessionOptions = {}): Session {
     },
     close: () => closed.abort(),
   }
+}
+
+/** Aborts it after so many milliseconds. React Native has no `AbortSignal.timeout`. */
+function limited(milliseconds: number, stop = new AbortController()): AbortSignal {
+  const abort = (): void => stop.abort()
+  if (AbortSignal.timeout) AbortSignal.timeout(milliseconds).addEventListener('abort', abort)
+  else setTimeout(abort, milliseconds)
+  return stop.signal
 }
 
 /** What a response says about itself, by default in `error`; Fastify's own errors say it in `message`. */

@@ -11,6 +11,7 @@ import {
   status,
   unauthorized,
   url,
+  type Answer,
 } from '../helpers/browser-session.js'
 import type { Session, SessionOptions } from '../../lib/browser/index.js'
 
@@ -250,12 +251,14 @@ t.test(
     const locks = fakeLocks()
     const { tab } = await browser(t, { locks })
     const session = tab()
-    await session.logIn(alice)
-    await session.refresh()
-    const refreshed = performance.now()
-    t.equal(locks.state.held, 1, 'the request need not wait for it')
-    while (locks.state.freed.length === 0) await later(5)
-    t.ok(Number(locks.state.freed[0]) - refreshed > 80)
+    for (const act of [() => session.logIn(alice), () => session.refresh()]) {
+      const before = locks.state.freed.length
+      await act()
+      const done = performance.now()
+      t.equal(locks.state.held, 1, 'the request need not wait for it')
+      while (locks.state.freed.length === before) await later(5)
+      t.ok(Number(locks.state.freed[before]) - done > 80)
+    }
   },
 )
 
@@ -264,24 +267,131 @@ t.test('a tab that hangs with the lock keeps no other one waiting', async (t) =>
   const { tab, state, answer } = await browser(t, { locks })
   const [hanging, session] = [tab(), tab()]
   await session.logIn(alice)
-  const never = held()
-  answer('/login/refresh', never.answer)
-  const waiting = hanging.refresh()
-  await settle()
   const limit = AbortSignal.timeout.bind(AbortSignal)
-  AbortSignal.timeout = (milliseconds) => {
-    const isLock = milliseconds === 5000
-    return limit(isLock ? 50 : milliseconds)
-  }
-  const started = performance.now()
   const alive = setInterval(() => undefined, 1000)
-  t.equal(await session.refresh(), true)
-  clearInterval(alive)
-  t.ok(performance.now() - started > 30, 'it has waited')
-  t.ok(state.limits.includes(5000))
-  never.release()
-  t.equal(await waiting, true, 'the server gives both the same tokens')
-  t.strictSame([session.changes, hanging.loggedIn], [['true login'], true])
+  t.teardown(() => clearInterval(alive))
+  for (const [wait, act, isRefresh] of [
+    [5000, () => session.refresh(), true],
+    [10_000, () => session.logIn(alice)],
+    [10_000, () => session.post('password/change', { password: '' })],
+    [10_000, () => session.logOut()],
+  ] as const) {
+    AbortSignal.timeout = limit
+    while (locks.state.held > 0) await later(5)
+    const never = held()
+    answer('/login/refresh', never.answer)
+    const waiting = hanging.refresh()
+    await settle()
+    state.limits.length = 0
+    AbortSignal.timeout = (milliseconds) => {
+      state.limits.push(milliseconds)
+      return limit(milliseconds === wait ? 50 : milliseconds)
+    }
+    const started = performance.now()
+    t.match(await act(), isRefresh ?? { ok: true })
+    t.ok(performance.now() - started > 30, 'it has waited')
+    t.ok(state.limits.includes(wait))
+    never.release()
+    if (isRefresh) t.equal(await waiting, true, 'the server gives both the same tokens')
+    else await waiting
+    t.equal(hanging.loggedIn, session.loggedIn)
+  }
+})
+
+/** The server responds at once, and the response is late. */
+const late =
+  (slow: ReturnType<typeof held>): Answer =>
+  async (reach) => {
+    const response = await reach()
+    return slow.answer(async () => response)
+  }
+
+const changes: Record<string, (session: Session) => Promise<unknown>> = {
+  'a login': (session) => session.logIn(alice),
+  'a logout and a login': async (session) => {
+    await session.logOut()
+    await session.logIn(alice)
+  },
+  'two logins at once': (session) => Promise.all([session.logIn(bob), session.logIn(alice)]),
+  'a sign-up': (session) => session.post('sign-up/finish', { token: '', password: '' }),
+  'a new password': (session) => session.post('password/change', { password: '' }),
+}
+
+t.test('a refresh that is answered late replaces no newer session', async (t) => {
+  for (const [name, change] of Object.entries(changes)) {
+    for (const isOther of [false, true]) {
+      for (const locks of [fakeLocks(), undefined]) {
+        const about = `${name}, ${isOther ? 'another' : 'the same'} tab, ${locks ? 'locks' : 'no locks'}`
+        const { tab, answer, emit, log, app } = await browser(t, locks && { locks })
+        const one = tab()
+        const two = isOther ? tab() : one
+        await one.logIn(name === 'a new password' ? alice : bob)
+        const slow = held()
+        answer('/login/refresh', late(slow))
+        const refreshed = two.refresh()
+        while (app.authn.stats().sessions?.refreshed === 0) await settle()
+        const changed = change(one)
+        await Promise.race([changed, later(50)])
+        await emit('storage')
+        slow.release()
+        await changed
+        await refreshed
+        log()
+        const response = await one.fetch('/me')
+        t.match(await response.json(), { name: 'alice' }, about)
+        t.strictSame([log(), one.loggedIn, two.loggedIn], [['/me 200'], true, true])
+      }
+    }
+  }
+})
+
+t.test('a logout waits for no refresh of its tab', async (t) => {
+  for (const locks of [fakeLocks(), undefined]) {
+    const { tab, answer, app, refreshes } = await browser(t, locks && { locks })
+    const session = tab()
+    await session.logIn(alice)
+    answer('/login/refresh', held().answer)
+    const refreshed = session.refresh()
+    await settle()
+    t.equal(refreshes(), 0, 'it has no answer')
+    t.match(await session.logOut(), { ok: true, status: 204 })
+    t.equal(await refreshed, false)
+    t.strictSame(await app.authn.sessions.list('alice'), [])
+  }
+})
+
+t.test('after a wrong password, the refresh that gave way to it is sent again', async (t) => {
+  const { tab, answer, app, state, log } = await browser(t, { locks: fakeLocks() })
+  const session = tab()
+  await session.logIn(alice)
+  state.ahead = 295_000
+  answer('/login/refresh', late(held()))
+  const response = session.fetch('/me')
+  while (app.authn.stats().sessions?.refreshed === 0) await settle()
+  const wrong = await session.logIn({ ...bob, password: 'wrong' })
+  t.match(wrong, { ok: false, status: 401 })
+  log()
+  t.equal((await response).status, 200)
+  t.strictSame([log().at(-1), session.loggedIn], ['/me 200', true])
+})
+
+t.test('a logout that is answered late ends no newer session', async (t) => {
+  for (const locks of [fakeLocks(), undefined]) {
+    const { tab, answer } = await browser(t, locks && { locks })
+    const [one, two] = [tab(), tab()]
+    await one.logIn(alice)
+    const slow = held()
+    answer('/logout', late(slow))
+    const loggedOut = one.logOut()
+    await settle()
+    // Without locks, each tab keeps its own order.
+    const login = (locks ? two : one).logIn(bob)
+    await Promise.race([login, later(50)])
+    slow.release()
+    t.match(await Promise.all([loggedOut, login]), [{ ok: true }, { ok: true }])
+    t.match(await (await one.fetch('/me')).json(), { name: 'bob' })
+    t.strictSame([one.loggedIn, two.loggedIn], [true, true])
+  }
 })
 
 t.test(

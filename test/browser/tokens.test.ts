@@ -1,5 +1,6 @@
 // An app that keeps its tokens itself, such as one on a phone.
 import { Readable } from 'node:stream'
+import { setTimeout as later } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { passwords } from '../helpers/app.js'
 import {
@@ -91,11 +92,35 @@ t.test('what is asked before the client is ready waits for it', async (t) => {
 })
 
 t.test('React Native has no AbortSignal.timeout', async (t) => {
-  const { open } = await setUp(t)
+  const { open, answer } = await setUp(t)
   AbortSignal.timeout = undefined as never
+  const timer = globalThis.setTimeout
+  const limits: number[] = []
+  let isNext = false
+  globalThis.setTimeout = ((run: () => void, milliseconds: number) => {
+    if (milliseconds < 8000) return timer(run, milliseconds)
+    limits.push(milliseconds)
+    const limited = timer(run, isNext ? 20 : milliseconds)
+    isNext = false
+    return limited.unref()
+  }) as never
+  const alive = setInterval(() => undefined, 1000)
+  t.teardown(() => clearInterval(alive))
   const session = open()
   t.match(await session.logIn(alice), { ok: true })
   t.equal(await session.refresh(), true)
+  t.strictSame(limits, [30_000, 8000])
+
+  const never = held()
+  answer('/login/refresh', never.answer)
+  isNext = true
+  t.equal(await session.refresh(), true)
+  answer('/login', never.answer)
+  isNext = true
+  const login = session.logIn(bob)
+  const logout = session.logOut()
+  t.match(await login, { ok: false, status: 0, error: away })
+  t.match(await logout, { ok: true }, 'it does not wait for ever')
 })
 
 t.test('storage that fails logs no user in and is asked again', async (t) => {
@@ -435,31 +460,106 @@ t.test('a refresh that ends after another login or a logout changes nothing', as
   t.equal(state.kept, null, 'a token of a session that is over is not kept')
 })
 
-t.test('a token that is stored while the user logs out is not used', async (t) => {
-  const { session, state, open, answer, tokens, log } = await loggedIn(t)
-  const slow = held(async () => new Response())
-  let isSlow = false
-  const again = open({
+/** A keychain whose writes take until the test says so, and what was written, in the order of the results. */
+async function slowKeychain(t: Test) {
+  const all = await setUp(t)
+  const slow: ReturnType<typeof held>[] = []
+  const writes: (string | null)[] = []
+  let atOnce = 0
+  const session = all.open({
     tokens: {
-      ...tokens,
+      get: all.tokens.get,
       set: async (token) => {
-        if (isSlow && token !== null) await slow.answer(async () => new Response())
-        await tokens.set(token)
+        t.equal((atOnce += 1), 1, 'one write at a time')
+        const wait = slow.shift()
+        try {
+          await wait?.answer(async () => new Response())
+          all.state.kept = token
+          writes.push(token)
+        } finally {
+          atOnce -= 1
+        }
       },
     },
   })
-  await again.refresh()
-  isSlow = true
-  const refreshed = again.refresh()
+  await session.logIn(alice)
+  return { ...all, session, slow, writes }
+}
+
+t.test('the last login wins, whatever the keychain is still writing', async (t) => {
+  const changes: Record<string, (session: Session) => Promise<unknown>> = {
+    refresh: (session) => session.refresh(),
+    login: (session) => session.logIn(alice),
+    logout: (session) => session.logOut(),
+    'sign-up': (session) => session.post('sign-up/finish', { token: '', password: '' }),
+    password: (session) => session.post('password/change', { password: '' }),
+    deletion: (session) => session.post('account/delete', {}),
+  }
+  const nameOf = async (session: Session): Promise<unknown> =>
+    ((await (await session.fetch('/me')).json()) as { name?: string }).name
+  for (const [name, change] of Object.entries(changes)) {
+    for (const isFailing of [false, true]) {
+      const { session, slow, writes, state } = await slowKeychain(t)
+      const fail = (): Promise<never> => Promise.reject(new Error('the keychain is locked'))
+      const write = held(isFailing ? fail : undefined)
+      slow.push(write)
+      const first = change(session)
+      while (slow.length > 0) await settle()
+      const login = session.logIn(bob)
+      await Promise.race([login, later(50)])
+      write.release()
+      await first
+      t.match(await login, { ok: true }, `${name}, ${isFailing}`)
+      t.equal(state.kept, writes.at(-1))
+      t.equal(await nameOf(session), 'bob')
+      t.equal(await session.refresh(), true)
+      t.equal(await nameOf(session), 'bob', 'after a refresh')
+    }
+  }
+
+  await t.test('also where a session expires meanwhile', async (t) => {
+    const { app, session, slow } = await slowKeychain(t)
+    await app.authn.sessions.revoke({ sub: 'alice' })
+    const write = held()
+    slow.push(write)
+    const first = session.refresh()
+    while (slow.length > 0) await settle()
+    const login = session.logIn(bob)
+    await Promise.race([login, later(50)])
+    write.release()
+    await first
+    t.match(await login, { ok: true })
+    t.strictSame([await session.refresh(), await nameOf(session)], [true, 'bob'])
+  })
+
+  await t.test('and where the response to an earlier login is late', async (t) => {
+    const { session, answer } = await slowKeychain(t)
+    const late = held()
+    answer('/login', late.answer)
+    const first = session.logIn(alice)
+    const second = session.logIn(bob)
+    await Promise.race([second, later(50)])
+    late.release()
+    t.match(await Promise.all([first, second]), [{ ok: true }, { ok: true }])
+    t.strictSame([await session.refresh(), await nameOf(session)], [true, 'bob'])
+  })
+})
+
+t.test('a logout waits for the keychain, and deletes what it has written', async (t) => {
+  const { session, state, slow, log } = await slowKeychain(t)
+  const write = held()
+  slow.push(write)
+  const refreshed = session.refresh()
+  while (slow.length > 0) await settle()
+  const loggedOut = session.logOut()
   await settle()
-  answer('/logout', status(204, {}, null as never))
-  t.match(await again.logOut(), { ok: true })
-  slow.release()
-  t.equal(await refreshed, false)
+  write.release()
+  t.match(await loggedOut, { ok: true, status: 204 })
+  await refreshed
+  t.strictSame([state.kept, session.loggedIn], [null, false])
   log()
-  t.equal(await meOf(again)(), 401)
+  t.equal(await meOf(session)(), 401)
   t.equal(state.sent.at(-1)?.init.headers.get('authorization'), null)
-  session.close()
 })
 
 t.test('the token is sent to one origin', async (t) => {

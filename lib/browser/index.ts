@@ -177,7 +177,8 @@ export function createSession(options: SessionOptions = {}): Session {
 
   /** @param inTurn - runs one attempt while nothing else changes the session. Logins go first between two attempts */
   async function exchange(seen: string, inTurn: typeof alone): Promise<void> {
-    for (const seconds of [1, 1, 2, 0]) {
+    const pauses = [1, 1, 2]
+    for (;;) {
       const stop = (refreshing = new AbortController())
       const result = await inTurn(async () => {
         // Another tab has refreshed or logged out while this one waited.
@@ -199,10 +200,9 @@ export function createSession(options: SessionOptions = {}): Session {
       }, refreshPatience)
       if (!result) return
       const { status, error, retryAfter } = result
-      const wait = Math.max(seconds, retryAfter ?? 0)
-      if (!seconds || (status && status < 500) || wait > 10)
-        throw failure(error, status, retryAfter)
-      await sleep(wait * 1000)
+      const pause = Math.max(pauses.shift() ?? Infinity, retryAfter ?? 0)
+      if (pause > 10 || (status && status < 500)) throw failure(error, status, retryAfter)
+      await sleep(pause * 1000)
     }
   }
 

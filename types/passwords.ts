@@ -80,7 +80,7 @@ export type MigrateFrom =
 
 /**
  * How passwords are hashed, and how many hashes are computed at once and may wait. The first registration of an app sets
- * the queue (`concurrency`, `maxMemory`, `maxQueue`, `maxWait`) for all.
+ * the queue (`concurrency`, `maxMemory`, `maxQueue`, `maxWait`) for all; with other values in later ones, startup fails.
  *
  * Every rejection takes the work of the algorithm with its parameters, and of each entry of `migrateFrom`, also for
  * unknown usernames and for weaker stored hashes.

@@ -51,16 +51,26 @@ const schema = options({
   maxWait: seconds(60),
 })
 
+const ofQueue = ['concurrency', 'maxMemory', 'maxQueue', 'maxWait'] as const
+
 /**
- * Checks the option of a registration, and adds that of the first one of its app.
+ * Checks the option of a registration, and adds that of the first one of its app, which has set the queue for all.
  *
  * @throws ERR_AUTH_OPTION
  */
-export function inheritHashing(outer: HashingOptions, option: unknown = {}): HashingOptions {
+export function inheritHashing(first?: HashingOptions, option: unknown = {}): HashingOptions {
   const given = withDefaults({}, check<HashingOptions>(schema, option, 'hashing'))
-  const isOther = given.algorithm !== undefined && given.algorithm !== (outer.algorithm ?? 'bcrypt')
+  const shared = { ...defaults.hashing, ...first }
+  const other = ofQueue.find((each) => given[each] !== undefined && given[each] !== shared[each])
+  if (first !== undefined && other !== undefined) {
+    wrongOption(
+      `option "hashing.${other}": found ${given[other]}, which has no effect, expected ${shared[other] ?? 'none'} as in the first registration of the app, whose queue all share. Set it there, or leave it out here.`,
+    )
+  }
+  const isOther =
+    given.algorithm !== undefined && given.algorithm !== (first?.algorithm ?? 'bcrypt')
   const dropped = isOther ? [...parameterNames, 'migrateFrom'] : []
-  const kept = Object.entries(outer).filter(([name]) => !dropped.includes(name))
+  const kept = Object.entries(first ?? {}).filter(([name]) => !dropped.includes(name))
   return { ...Object.fromEntries(kept), ...given } as HashingOptions
 }
 

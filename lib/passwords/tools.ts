@@ -96,7 +96,7 @@ async function openHashing(
   app: SharedTools,
   log: FastifyBaseLogger,
 ): Promise<Hashing> {
-  const given = inheritHashing(app.hashing?.given ?? {}, option)
+  const given = inheritHashing(app.hashing?.given, option)
   const hashing = resolveHashing(given, userServiceTimeout)
   const { wanted, profiles } = hashing
   // Only this engine may be missing on a machine for which the package was installed.

@@ -6,7 +6,9 @@ import {
   type PasswordTools,
   type SharedTools,
 } from '../../lib/passwords/tools.js'
-import type { AuthnOptions } from '../../lib/index.js'
+import { authn, type AuthnOptions } from '../../lib/index.js'
+import { fastify } from '../helpers/app.js'
+import { rejectionOf } from '../helpers/errors.js'
 import { serviceOf } from '../helpers/flows.js'
 import { fakeRequest, settle, until, watchBcrypt } from '../helpers/load.js'
 
@@ -69,7 +71,7 @@ t.test('registrations of one app share the bcrypt queue of the first one', async
   const app = newApp()
   const hashing = { concurrency: 1, maxQueue: 3, maxWait: 60, cost: 4 }
   const first = await toolsOf({ hashing }, app)
-  const second = await toolsOf({ hashing: { concurrency: 8 } }, app)
+  const second = await toolsOf({ hashing: { maxQueue: 3 } }, app)
   const apart = await toolsOf({ hashing })
   const all = [first, second, apart].map((tools) => enter(tools, 'alice', 'wonderland'))
   await until(() => watch.running.length === 2, 'one runs in each app')
@@ -92,6 +94,27 @@ t.test('registrations of one app share the bcrypt queue of the first one', async
   })
   watch.hold(false)
   t.strictSame(await Promise.all(all), [stored, stored, stored])
+})
+
+t.test('startup fails for members of the shared queue that differ from its own', async (t) => {
+  const start = async (first: AuthnOptions['hashing'], second: AuthnOptions['hashing']) => {
+    const app = fastify(t)
+    await app.register(authn, { ...(first && { hashing: first }) })
+    return app.register(async (scope) => {
+      await scope.register(authn, { hashing: second })
+    })
+  }
+  const numbers = { concurrency: 2, maxMemory: 65_536, maxQueue: 10, maxWait: 3 } as const
+  for (const [name, value] of Object.entries(numbers)) {
+    for (const first of [undefined, {}, { ...numbers, [name]: value + 1 }]) {
+      const error = await rejectionOf(start(first, { [name]: value }))
+      t.equal(error.code, 'ERR_AUTH_OPTION')
+      t.match(error.message, new RegExp(`"hashing\\.${name}": found ${value}, .*no effect`))
+    }
+    await start({ [name]: value }, { [name]: value })
+    await start(numbers, { cost: 5 })
+  }
+  await start(undefined, { maxMemory: 262_144, maxQueue: 64, maxWait: 5 })
 })
 
 t.test('a registration without a cost has that of the first one', async (t) => {

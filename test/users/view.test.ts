@@ -5,6 +5,57 @@ import { viewOf } from '../../lib/users/view.js'
 const hash = `$2b$10$${'a'.repeat(53)}`
 const hidden = new Set(['password'])
 
+/** As other frameworks and programs store them. */
+const foreignHashes = [
+  `pbkdf2_sha256$600000$${'s'.repeat(22)}$${'k'.repeat(43)}=`,
+  `argon2$argon2id$v=19$m=102400,t=2,p=8$${'s'.repeat(22)}$${'k'.repeat(43)}`,
+  `bcrypt_sha256$$2b$12$${'k'.repeat(53)}`,
+  `bcrypt$$2b$12$${'k'.repeat(53)}`,
+  `scrypt$${'s'.repeat(22)}$16384$8$5$${'k'.repeat(86)}==`,
+  `md5$salt$${'0'.repeat(32)}`,
+  `sha1$$${'0'.repeat(40)}`,
+  `scrypt:32768:8:1$salt$${'0'.repeat(128)}`,
+  `pbkdf2:sha256:600000$salt$${'0'.repeat(64)}`,
+  `sha256$salt$${'0'.repeat(64)}`,
+  `{SSHA}${'k'.repeat(32)}`,
+  `{SHA512}${'k'.repeat(86)}==`,
+  `{SHA512-CRYPT}$6$salt$${'k'.repeat(86)}`,
+  `{CRYPT}$1$salt$${'k'.repeat(22)}`,
+  `{pbkdf2@SpringSecurity_v5_8}${'0'.repeat(96)}`,
+  `{bcrypt}$2a$10$${'k'.repeat(53)}`,
+  '{noop}wonderland',
+  `$1$salt$${'k'.repeat(22)}`,
+  `$5$rounds=5000$salt$${'k'.repeat(43)}`,
+  `$6$salt$${'k'.repeat(86)}`,
+  `$y$j9T$${'s'.repeat(22)}$${'k'.repeat(43)}`,
+  `$apr1$salt$${'k'.repeat(22)}`,
+  `$P$B${'k'.repeat(30)}`,
+  `$S$D${'k'.repeat(51)}`,
+  `$wp$2y$10$${'k'.repeat(53)}`,
+  `$bcrypt$v=98$r=10$${'s'.repeat(22)}$${'k'.repeat(31)}`,
+  `SCRAM-SHA-256$4096:${'s'.repeat(22)}==$${'k'.repeat(43)}=:${'k'.repeat(43)}=`,
+  `AQAAAAIAAYagAAAAE${'k'.repeat(67)}`,
+  `${'0'.repeat(32)}:${'f'.repeat(128)}`,
+]
+
+const ordinary = [
+  'scrypt',
+  'pbkdf2-sha256',
+  'pbkdf2:sha256',
+  'bcrypt: a study of the cost of guessing, in $',
+  'sha256 of a file',
+  '{name} has $5 and {sha} of them',
+  '{sha}',
+  '$5 or $6, not $1',
+  '$5$6$7$8 as prices of a list in a shop',
+  '0'.repeat(64),
+  `sha256:${'0'.repeat(64)}`,
+  `sha512-${'k'.repeat(86)}==`,
+  'AQAAAA==',
+  'alice.in.wonderland+books$@example.com',
+  'https://example.com/?$filter=name$eq$alice&$top=10',
+]
+
 type Fields = Record<PropertyKey, unknown>
 
 function view(user: object, fields: ReadonlySet<string> = hidden): Fields {
@@ -61,6 +112,11 @@ t.test('no kind of user shows its hash, and other fields are sent', async (t) =>
     ['other algorithms', { a: '$scrypt$ln=16', b: '$pbkdf2-sha256$1', c: '$2y$10$x' }, {}],
     ['arrays of hashes', { id: 1, a: [hash], b: ['', null, hash], c: ['x'] }, { id: 1, c: ['x'] }],
     ['an array of hashes, in a class', Object.assign(new Map(), { a: [hash] }), {}],
+    ...foreignHashes.flatMap((stored): [string, object, object][] => [
+      [stored, { id: 1, legacy: stored, earlier: [stored] }, { id: 1 }],
+      [`${stored}, in a class`, Object.assign(new Map(), { legacy: stored }), {}],
+    ]),
+    ...ordinary.map((text): [string, object, object] => [text, { text }, { text }]),
     ['dollars', { price: '$25', note: '$2 off', x: '$' }, { price: '$25', note: '$2 off', x: '$' }],
     ['toJSON of a plain object', { id: 1, toJSON: () => ({ password: hash }) }, {}],
     ['a class', new Entity(), { id: 1, name: 'alice' }],

@@ -18,7 +18,7 @@ export function sendDocument(
   const text = JSON.stringify(body)
   const tag = `"${digestOf(text)}"`
   void reply.header('cache-control', `public, max-age=${maxAge}`).header('etag', tag)
-  const condition = headers['if-none-match']?.trim() ?? ''
+  const condition = headers['if-none-match'] ?? ''
   // The weak comparison.
   const tags: readonly string[] = condition.match(/"[^"]*"/g) ?? []
   if (condition === '*' || tags.includes(tag)) return reply.code(304).send()

@@ -4,8 +4,8 @@ import t from 'tap'
 import { memoryApiKeys } from '../../lib/api-keys/index.js'
 import { newKey, sealed } from '../../lib/api-keys/key.js'
 import { digestOf } from '../../lib/common/digest.js'
-import type { ApiKeyStore, StoredApiKey } from '../../lib/index.js'
-import { bearer, basic, passwords, userService, users } from '../helpers/app.js'
+import { authn, type ApiKeyStore, type StoredApiKey } from '../../lib/index.js'
+import { bearer, basic, fastify, passwords, userService, users } from '../helpers/app.js'
 import { job, keyApp, keyOptions, prefix, storeWith } from '../helpers/api-keys.js'
 import { settle, until } from '../helpers/load.js'
 import { rawRequest, vanish } from '../helpers/raw-socket.js'
@@ -55,6 +55,27 @@ t.test('a key is accepted as a Bearer token or in its header, after one look-up'
   const byHeader = await get('/notes', { 'x-api-key': issued.key })
   t.equal(byHeader.headers['cache-control'], 'private')
   t.notOk((await get('/notes', bearer(issued.key))).headers['cache-control'])
+})
+
+t.test('a response to a key in its header is private, unless the app says otherwise', async (t) => {
+  const app = fastify(t)
+  app.addHook('onRequest', async ({ url }, reply) => {
+    if (url === '/cached') void reply.header('cache-control', 'public, max-age=60')
+  })
+  await app.register(authn, keyOptions({ header: 'x-api-key' }))
+  const config = { auth: { mode: 'optional', use: ['apiKey', 'basic'] } } as const
+  for (const url of ['/', '/cached']) app.get(url, { config }, () => 'ok')
+  const { key } = await app.authn.apiKeys.issue(job)
+  const cacheOf = async (url: string, headers: Record<string, string>): Promise<unknown> => {
+    const response = await app.inject({ url, headers })
+    t.equal(response.statusCode, 200)
+    return response.headers['cache-control']
+  }
+  t.equal(await cacheOf('/', { 'x-api-key': key }), 'private')
+  t.equal(await cacheOf('/cached', { 'x-api-key': key }), 'public, max-age=60')
+  for (const headers of [{}, { 'x-api-key': '' }, bearer(key), basic('alice', passwords.alice)]) {
+    t.equal(await cacheOf('/', headers as Record<string, string>), undefined)
+  }
 })
 
 t.test('a rejected Authorization header is a 401 despite a good key in the header', async (t) => {

@@ -275,6 +275,24 @@ t.test('guesses of the configured password are throttled as all others', async (
   }
 })
 
+t.test('cached credentials ask Redis only where this process has counted a failure', async (t) => {
+  const redis = new FakeRedis()
+  const { enter } = await setting(t, 'basic', { redis, keyPrefix: 'test', perUsername: 3 })
+  t.equal((await enter('alice', 'wonderland')).statusCode, 200)
+  const commandsOf = async (): Promise<number> => {
+    redis.commands.length = 0
+    t.equal((await enter('alice', 'wonderland')).statusCode, 200)
+    return redis.commands.length
+  }
+  t.equal(await commandsOf(), 0)
+  await guess(t, enter, 1, 'bob')
+  t.equal(await commandsOf(), 0, 'of another name at its address')
+  for (let round = 0; round < 2; round += 1) {
+    await guess(t, enter, 2)
+    t.equal(await commandsOf(), 1, 'they are deleted')
+  }
+})
+
 t.test('a throttled request gets a 429 in every mode, even try', async (t) => {
   const { app, take } = await setting(t, 'basic')
   for (let count = 0; count < 10; count += 1) {

@@ -1,4 +1,4 @@
-import { verify as verifyArgon2 } from '@node-rs/argon2'
+import { hashSync as hashArgon2, verify as verifyArgon2 } from '@node-rs/argon2'
 import bcryptPackage from 'bcrypt'
 import { scryptSync } from 'node:crypto'
 import * as fc from 'fast-check'
@@ -90,6 +90,30 @@ t.test('what is no hash, or above a ceiling, is false at once', async (t) => {
   t.equal(await verifyPassword('x'.repeat(513), id), false)
   const { code } = await rejectionOf(verifyPassword(1 as never, id))
   t.equal(code, 'ERR_AUTH_OPTION')
+})
+
+t.test('parameters beyond those that are limited are false, even for the password', async (t) => {
+  const [salt, key] = [Buffer.from('SodiumChloride'), 'wonderland']
+  const scryptOf = (r: number, p: number): string => {
+    const made = scryptSync(key, salt, 32, { N: 2, r, p })
+    return `$scrypt$ln=1,r=${r},p=${p}$${bare(salt)}$${bare(made)}`
+  }
+  const argon2Of = (timeCost: number, parallelism: number): string =>
+    hashArgon2(key, { memoryCost: 64, timeCost, parallelism })
+  const rows: [stored: string, isAccepted: boolean][] = [
+    [scryptOf(64, 16), true],
+    [scryptOf(65, 16), false],
+    [scryptOf(64, 17), false],
+    [scryptOf(1, 1), true],
+    [scryptOf(1, 1).replace('r=1', 'r=0'), false],
+    [scryptOf(1, 1).replace('p=1', 'p=0'), false],
+    [argon2Of(64, 2), true],
+    [argon2Of(65, 2), false],
+    [argon2Of(65, 1), true],
+  ]
+  for (const [stored, isAccepted] of rows) {
+    t.equal(await verifyPassword(key, stored), isAccepted, stored.slice(0, 40))
+  }
 })
 
 t.test('parse(format(x)) is x, and no text makes parse throw', async (t) => {

@@ -103,6 +103,19 @@ t.test('without its store, an app begins and revokes no session; tokens stay val
   t.equal(await me(next.token), 200)
 })
 
+t.test('no store is asked for a name that no session can have', async (t) => {
+  const store = breakable(heldStore().factory)
+  const app = await sessionApp(t, { sessions: { store: store.factory } })
+  const { list, revoke } = app.authn.sessions
+  for (const name of ['a\0b', '\ud800', 'x'.repeat(1025)]) {
+    t.strictSame(
+      [await list(name), await revoke({ sub: name }), await revoke({ sid: name })],
+      [[], 0, 0],
+    )
+  }
+  t.strictSame(store.calls, [])
+})
+
 t.test('a refresh is a 503 if the store does not answer within five seconds', async (t) => {
   const store = breakable(heldStore().factory)
   const app = await sessionApp(t, { sessions: { store: store.factory } })

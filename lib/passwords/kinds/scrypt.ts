@@ -36,7 +36,7 @@ export const scrypt = phcKind({
     const cost = Math.round(Math.log2(n))
     if (2 ** cost !== n || cost < 1) return null
     // As the options: beyond them, OpenSSL takes much more memory than the table that is counted.
-    if (blockSize < 1 || blockSize > 64 || parallelism < 1 || parallelism > 16) return null
+    if (blockSize > 64 || parallelism < 1 || parallelism > 16) return null
     const strength = { ...noStrength, cost, blockSize, parallelism }
     return isTooLarge(strength) ? null : strength
   },

@@ -31,7 +31,7 @@ function openHashing(): Hashing {
  * @param password - 1 to 72 bytes of UTF-8 for bcrypt, else to 512
  * @param parameters - the algorithm, and its parameters; default: bcrypt of cost 10
  * @returns the hash to store
- * @throws (rejects) ERR_AUTH_OPTION for any other password, for invalid parameters, and for argon2id without an engine;
+ * @throws (rejects) ERR_AUTH_OPTION for any other password, for invalid parameters, and without the engine;
  * ERR_AUTH_OVERLOADED (503) when too much hashing waits: in scripts, hash one password after the other;
  * ERR_AUTH_HASHING when the engine fails
  */
@@ -48,8 +48,8 @@ export async function hashPassword(
  * has `app.authn.verifyPassword`, whose time does not tell why.
  *
  * @param storedHash - anything but a hash, and one of more cost or memory than apps accept by default, is false
- * @throws (rejects) ERR_AUTH_OPTION for a password that is no string; ERR_AUTH_OVERLOADED (503) when too much hashing
- * waits; ERR_AUTH_HASHING when the engine of the hash fails or is not installed
+ * @throws (rejects) ERR_AUTH_OPTION for a password that is no string, and where the engine of the hash is not installed;
+ * ERR_AUTH_OVERLOADED (503) when too much hashing waits; ERR_AUTH_HASHING when the engine fails
  */
 export async function verifyPassword(
   password: string,
@@ -58,6 +58,7 @@ export async function verifyPassword(
   requireText(password)
   const hashing = openHashing()
   const { hash } = readHash(storedHash, hashing)
+  await hash?.kind.load()
   return hash !== null && verifyInTurn(hashing, password, hash)
 }
 

@@ -1,7 +1,8 @@
 import crypto from 'node:crypto'
 import { createRequire, register } from 'node:module'
+import Fastify from 'fastify'
 import t from 'tap'
-import { hashPassword, verifyPassword } from '../../lib/index.js'
+import authn, { hashPassword, verifyPassword } from '../../lib/index.js'
 import { without } from '../helpers/argon2.js'
 import { rejectionOf } from '../helpers/errors.js'
 
@@ -41,9 +42,26 @@ t.test('without the peer, crypto.argon2 of Node.js makes the same hashes', async
   t.equal(await verifyPassword('wonderland', ofPhp), true)
 })
 
-t.test('without the package bcrypt, its hashes are a fault', async (t) => {
+t.test('without the package bcrypt, errors say what to install', async (t) => {
   const stored = `$2b$04$${'a'.repeat(53)}`
-  for (const work of [hashPassword('wonderland'), verifyPassword('wonderland', stored)]) {
-    t.match(await rejectionOf(work), { code: 'ERR_AUTH_HASHING' })
+  const userService = { findByUsername: () => ({ password: stored }) }
+  const options = { userService, jwt: { secret: 'test-secret-test-secret-test-sec' } }
+  const lines: string[] = []
+  const logger = { stream: { write: (line: string) => void lines.push(line) } }
+  const [app, other] = [Fastify(), Fastify({ logger })]
+  t.teardown(() => Promise.all([app.close(), other.close()]))
+  for (const work of [
+    hashPassword('wonderland'),
+    verifyPassword('wonderland', stored),
+    (async () => app.register(authn, options))(),
+  ]) {
+    const error = await rejectionOf(work)
+    t.match(error, { code: 'ERR_AUTH_OPTION', message: /npm install bcrypt/ })
+    t.match(error.error.cause, { message: 'not installed' })
   }
+  await other.register(authn, { ...options, hashing: { algorithm: 'scrypt', cost: 10 } })
+  const payload = { username: 'alice', password: 'wonderland' }
+  const response = await other.inject({ method: 'POST', url: '/login', payload })
+  t.strictSame([response.statusCode, /bcrypt/.test(response.body)], [500, false])
+  t.match(lines.join(''), /npm install bcrypt/)
 })

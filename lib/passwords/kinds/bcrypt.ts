@@ -1,11 +1,16 @@
+import { wrongOption } from '../../errors/errors.js'
 import { whole } from '../../options/check.js'
 import { noStrength, type HashAlgorithmKind } from './hash-kind.js'
 
 let engine: typeof import('bcrypt') | undefined
 
-/** On demand: an app without bcrypt hashes loads no native module. */
+const missing =
+  'the package bcrypt could not be loaded, although hashes of bcrypt need it. Install it: npm install bcrypt. If it is there, its native module does not fit this machine: npm rebuild bcrypt'
+
+/** On demand: an app without bcrypt hashes loads no native module. @throws (rejects) ERR_AUTH_OPTION without it */
 async function load(): Promise<typeof import('bcrypt')> {
-  return (engine ??= (await import('bcrypt')).default)
+  const fail = (error: unknown): never => wrongOption(missing, error)
+  return (engine ??= (await import('bcrypt').catch(fail)).default)
 }
 
 /** A hash whose comparison takes the work of a cost. */

@@ -28,8 +28,8 @@ export interface AccountsOptions<Stored extends object = StoredUser> {
   /** Deletes an account. Without it there is no route that does. */
   remove?(user: Stored, request: FastifyRequest): unknown
   /**
-   * Whether a new password may be used, such as a look-up among leaked ones. Anything but `true` rejects it. It is asked
-   * after the rules of the plugin.
+   * Whether a new password, in NFC, may be used, such as a look-up among leaked ones. Anything but `true` rejects it. It
+   * is asked after the rules of the plugin.
    */
   acceptPassword?(
     password: string,

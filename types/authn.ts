@@ -60,9 +60,9 @@ export interface Authn {
   readonly features: readonly AuthnFeature[]
 
   /**
-   * Hashes a password by the option `hashing`, in the same queue as logins.
+   * Hashes the NFC of a password by the option `hashing`, in the same queue as logins.
    *
-   * @param password - 1 to 72 bytes of UTF-8 for bcrypt, else to `maxPasswordBytes`
+   * @param password - its NFC has 1 to 72 bytes of UTF-8 for bcrypt, else to `maxPasswordBytes`
    * @returns the text to store, up to 97 characters by default
    * @throws (rejects) ERR_AUTH_OPTION for any other password; ERR_AUTH_OVERLOADED (503) where too much hashing waits;
    * ERR_AUTH_HASHING (500) where the engine fails
@@ -70,8 +70,9 @@ export interface Authn {
   hashPassword(password: string): Promise<string>
 
   /**
-   * Compares a password with what is stored, in the same queue as logins. Each false takes the same work, as it does
-   * at a login, so that its time does not tell which users exist: call it for unknown ones too, with null.
+   * Compares the NFC of a password, and then the password itself, with what is stored, in the same queue as logins. Each
+   * false takes the same work, as it does at a login, so that its time does not tell which users exist: call it for
+   * unknown ones too, with null.
    *
    * @param storedHash - anything but a hash that is accepted is false
    * @throws (rejects) ERR_AUTH_OPTION for a password that is no string; ERR_AUTH_OVERLOADED; ERR_AUTH_HASHING where an

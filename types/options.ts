@@ -83,7 +83,7 @@ export interface AuthnOptions<Stored extends object = StoredUser> {
    */
   passwordField?: NoInfer<PasswordFieldOf<Stored>> | DefaultField<Stored> | undefined
   /**
-   * Longest password in bytes of UTF-8, 1 to 4,096; `false` for no limit. bcrypt ignores what comes after 72 bytes, so a
+   * Longest password in bytes of its NFC in UTF-8, 1 to 4,096; `false` for no limit. bcrypt ignores what comes after 72 bytes, so a
    * stored bcrypt hash matches no longer password unless this is `false`. Default 72 for `hashing.algorithm` bcrypt, 512
    * for the others.
    */

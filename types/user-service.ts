@@ -76,7 +76,7 @@ export interface UserService<Stored extends object = StoredUser> {
 
   /**
    * Stores a new hash of the same password. Called after a successful login or Basic request whose stored hash is
-   * weaker than `hashing` asks for, or of another algorithm. Store it only if the stored hash is still the previous one
+   * weaker than `hashing` asks for, of another algorithm, or not of the NFC of the password. Store it only if the stored hash is still the previous one
    * (`WHERE … AND password_hash = previousHash`), or a password that is changed at the same moment is changed back. When
    * this throws, the error is logged, and the login succeeds.
    *

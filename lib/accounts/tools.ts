@@ -3,6 +3,7 @@ import { declaredProperty, isDeclared } from '../common/objects.js'
 import { faultOf, isAuthenticationError, refusal } from '../errors/errors.js'
 import { channels } from '../events.js'
 import { claimsMaker, issuedAfter } from '../login/token.js'
+import { nfcOf } from '../passwords/nfc.js'
 import { localClaimsOf, storedUser } from '../request/state.js'
 import { findUser } from '../users/user.js'
 import { linkInvalid, stateOf, type LinkClaims, type Links } from './links.js'
@@ -149,7 +150,8 @@ export class AccountTools {
   }
 
   /** Hashes a new password that meets the rules of NIST SP 800-63B-4 §3.1.1.2: a length, and not easy to guess. */
-  async hash(password: string, email: string, request: FastifyRequest): Promise<string> {
+  async hash(typed: string, email: string, request: FastifyRequest): Promise<string> {
+    const password = nfcOf(typed)
     const { passwords } = this.registration
     const { given, minPasswordLength } = this.resolved
     if (Array.from(password).length < minPasswordLength) throw refusal('auth.password-too-short')

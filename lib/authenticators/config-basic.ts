@@ -5,6 +5,7 @@ import { check } from '../options/check.js'
 import { basicSchema } from '../options/schemas.js'
 import { malformed } from './basic.js'
 import type { PasswordAttempt } from '../passwords/attempt.js'
+import { nfcOf } from '../passwords/nfc.js'
 import { perRegistration } from '../request/registration.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { BasicConfig } from '../../types/options.js'
@@ -63,12 +64,12 @@ async function finish(attempt: PasswordAttempt, matches: boolean): Promise<Basic
   return { name: attempt.username }
 }
 
-/** Compares in constant time, both at once: as digests of one length, under a random key. */
+/** Compares in constant time, both at once: as digests of one length, under a random key. Passwords are compared in NFC. */
 function comparer(expected: BasicPair): (pair: BasicPair) => boolean {
   const key = randomBytes(32)
   const digest = ({ username, password }: BasicPair): Buffer =>
     createHmac('sha256', key)
-      .update(JSON.stringify([username, password]))
+      .update(JSON.stringify([username, nfcOf(password)]))
       .digest()
   const expectedDigest = digest(expected)
   return (pair) => timingSafeEqual(digest(pair), expectedDigest)

@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import { refusal } from '../errors/errors.js'
 import type { FailureKeys, Throttle } from '../throttle/throttle.js'
 import type { CredentialCache } from './credential-cache.js'
+import { nfcOf } from './nfc.js'
 import type { Hashing } from './verify.js'
 import type { UserService } from '../../types/user-service.js'
 
@@ -34,7 +35,7 @@ export class PasswordAttempt {
   /** Whether its password is the one that was accepted last; null where none is cached. */
   get isCached(): boolean | null {
     const { throttle, cache } = this.tools
-    return (throttle && cache?.accepts(this.#who(throttle).username, this.password)) ?? null
+    return (throttle && cache?.accepts(this.#who(throttle).username, nfcOf(this.password))) ?? null
   }
 
   /**
@@ -93,7 +94,7 @@ export class PasswordAttempt {
     const { throttle, cache } = this.tools
     if (throttle === null || (cached && !throttle.hasFailed(this.request.ip))) return
     const { username } = this.#who(throttle)
-    cache?.accept(username, this.password)
+    cache?.accept(username, nfcOf(this.password))
     const isKnown = throttle.memory.delete(username)
     if (isKnown || !cached) await throttle.redis?.delete(username)
   }

@@ -3,7 +3,7 @@ import { isGone, ABANDONED } from '../http/disconnect.js'
 import { faultOf, refusal } from '../errors/errors.js'
 import { parametersOf } from './hashing.js'
 import type { HashKind, StoredHash } from './kinds/hash-kind.js'
-import { createRehash, isReplaced } from './rehash.js'
+import { createRehash } from './rehash.js'
 import { PasswordAttempt, type CheckTools } from './attempt.js'
 import { readHash, verifyInTurn, type Hashing } from './verify.js'
 import { findUser, isUsableName } from '../users/user.js'
@@ -48,10 +48,9 @@ export function createCredentialCheck(
     const text = (user as Record<string, unknown> | null)?.[passwordField]
     if (user !== null && stored !== null && typeof text === 'string' && validAfter(user) <= start) {
       if (text === stored.text || text === replacement) return
-      // Another login, maybe of another process, may have replaced a weaker hash.
+      // Another login, maybe of another process, may have replaced the hash.
       const { hash } = readHash(text, hashing)
-      const mayBeSame = isReplaced(tools, stored) && hash !== null
-      if (mayBeSame && (await compareInTurn(tools, attempt, hash))) return
+      if (hash !== null && (await compareInTurn(tools, attempt, hash)) !== null) return
     }
     await attempt.commitFailure()
     throw refusal('auth.invalid-credentials', { cause: 'the user has changed meanwhile' })
@@ -73,14 +72,14 @@ export function createCredentialCheck(
       await attempt.succeeded(true)
       return checked()
     }
-    const run = (): Promise<boolean> => compareInTurn(tools, attempt, stored)
-    const matches = await (cache === null ? run() : cache.share(attempt, text, run))
-    if (!matches || stored === null) {
+    const run = (): Promise<string | null> => compareInTurn(tools, attempt, stored)
+    const matched = await (cache === null ? run() : cache.share(attempt, text, run))
+    if (matched === null || stored === null) {
       await attempt.commitFailure()
       throw refusal('auth.invalid-credentials')
     }
     await attempt.succeeded()
-    return checked(await rehash(attempt, stored))
+    return checked(await rehash(attempt, stored, matched))
   }
 }
 
@@ -88,7 +87,7 @@ async function compareInTurn(
   { hashing }: CheckTools,
   attempt: PasswordAttempt,
   stored: StoredHash | null,
-): Promise<boolean> {
+): Promise<string | null> {
   const { password, request } = attempt
   await attempt.refuseIfThrottled(true)
   return verifyInTurn(hashing, password, stored, {

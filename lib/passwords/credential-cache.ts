@@ -18,7 +18,7 @@ export class CredentialCache {
   readonly #secret = randomBytes(32).toString('base64')
   readonly #known: LRUCache<string, true>
   readonly #accepted: LRUCache<string, string>
-  readonly #running = new Map<string, Promise<boolean>>()
+  readonly #running = new Map<string, Promise<string | null>>()
   readonly #counts = { hits: 0, misses: 0 }
 
   /** @param options - `ttl` in seconds */
@@ -54,13 +54,13 @@ export class CredentialCache {
    * Compares a password that is not cached. Simultaneous requests with the same credentials share one comparison. Other
    * spellings of the username do not, since the time would then tell which users exist.
    *
-   * @param compare - runs bcrypt; a match is cached
+   * @param compare - resolves to the spelling of the password that matches, or null; a match is cached
    */
   async share(
     { username, password, request }: Credentials,
     stored: string,
-    compare: () => Promise<boolean>,
-  ): Promise<boolean> {
+    compare: () => Promise<string | null>,
+  ): Promise<string | null> {
     this.#counts.misses += 1
     const key = this.#digest(username, stored, password)
     for (;;) {
@@ -68,7 +68,7 @@ export class CredentialCache {
       if (running === undefined) {
         const own = compare().finally(() => this.#running.delete(key))
         this.#running.set(key, own)
-        if (await own) this.#known.set(key, true)
+        if ((await own) !== null) this.#known.set(key, true)
         return own
       }
       try {

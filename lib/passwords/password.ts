@@ -28,7 +28,7 @@ function openHashing(): Hashing {
  * Hashes a password, in the same queue as login and Basic. For scripts: an app has `app.authn.hashPassword`, which knows
  * its options.
  *
- * @param password - 1 to 72 bytes of UTF-8 for bcrypt, else to 512
+ * @param password - its NFC, which is hashed, has 1 to 72 bytes of UTF-8 for bcrypt, else to 512
  * @param parameters - the algorithm, and its parameters; default: bcrypt of cost 10
  * @returns the hash to store
  * @throws (rejects) ERR_AUTH_OPTION for any other password, for invalid parameters, and without the engine;
@@ -59,7 +59,7 @@ export async function verifyPassword(
   const hashing = openHashing()
   const { hash } = readHash(storedHash, hashing)
   await hash?.kind.load()
-  return hash !== null && verifyInTurn(hashing, password, hash)
+  return hash !== null && (await verifyInTurn(hashing, password, hash)) !== null
 }
 
 /**

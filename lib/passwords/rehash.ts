@@ -1,41 +1,38 @@
 import { channels } from '../events.js'
 import type { CheckTools, PasswordAttempt } from './attempt.js'
 import type { StoredHash } from './kinds/hash-kind.js'
-import { hashInTurn, isOutdated } from './verify.js'
+import { nfcOf } from './nfc.js'
+import { hashInTurn, isOutdated, longestOf } from './verify.js'
 import { findUser } from '../users/user.js'
 import { viewOf } from '../users/view.js'
 
-/** Whether a stored hash is replaced after a login. */
-export function isReplaced({ userService, hashing }: CheckTools, stored: StoredHash): boolean {
-  return userService.updatePasswordHash !== undefined && isOutdated(hashing.wanted, stored)
-}
-
 /**
- * Makes the function that replaces weaker hashes after a login, where the user service stores new ones: one at a time for
- * a user, and only while no hashing waits. The login succeeds even if that fails.
+ * Makes the function that replaces weaker hashes after a login, and those that are not of the NFC, where the user service
+ * stores new ones: one at a time for a user, and only while no hashing waits. The login succeeds even if that fails.
  */
 export function createRehash(tools: CheckTools) {
   const { userService, passwordField, userServiceTimeout, hashing } = tools
   const { wanted, queue } = hashing
   /** Stored hashes for which a new one is under way. */
   const running = new Set<string>()
-  const isPossible = (password: string, stored: StoredHash): boolean => {
+  const isPossible = (matched: string, stored: StoredHash): boolean => {
     // bcrypt ignores the end of a longer password, so the new hash would match the beginning alone, or more than it did.
-    const most = Math.min(stored.kind.longest, wanted.kind.longest)
-    const fits = Buffer.byteLength(password) <= most
+    if (Buffer.byteLength(matched) > stored.kind.longest) return false
+    const fits = Buffer.byteLength(nfcOf(matched)) <= longestOf(hashing)
     return fits && !running.has(stored.text) && queue.isIdle(wanted.kind.memory(wanted.strength))
   }
   /** @returns the new hash, which may not be stored yet; undefined where there is none */
-  return async (attempt: PasswordAttempt, stored: StoredHash): Promise<string | undefined> => {
-    const { username, password, request } = attempt
-    if (!isReplaced(tools, stored) || !isPossible(password, stored)) return undefined
+  return async ({ username, request }: PasswordAttempt, stored: StoredHash, matched: string) => {
+    const update = userService.updatePasswordHash?.bind(userService)
+    const isWanted = matched === nfcOf(matched) && !isOutdated(wanted, stored)
+    if (update === undefined || isWanted || !isPossible(matched, stored)) return undefined
     running.add(stored.text)
     // The user is read again: the password may have changed meanwhile, and the new hash would bring the old one back.
     const store = (fresh: string): unknown =>
       findUser(userService, username, request, userServiceTimeout, async (user) => {
         const current = user as Record<string, unknown> | null
         if (current?.[passwordField] !== stored.text) return
-        await userService.updatePasswordHash?.(current, fresh, stored.text)
+        await update(current, fresh, stored.text)
         queue.stats.replaced += 1
         const shown = viewOf(current, new Set([passwordField]))
         const event = { request, user: shown, from: stored.name, to: wanted.kind.name }
@@ -43,7 +40,7 @@ export function createRehash(tools: CheckTools) {
       })
     const report = (error: unknown): void =>
       request.log.error({ err: error }, 'The new password hash of a user was not stored')
-    const hashed = hashInTurn(hashing, password, Infinity)
+    const hashed = hashInTurn(hashing, matched, Infinity)
     void hashed
       .then(store)
       .catch(report)

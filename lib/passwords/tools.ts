@@ -8,6 +8,7 @@ import { HashingQueue } from './queue.js'
 import {
   hashInTurn,
   isOutdated,
+  longestOf,
   readHash,
   requireText,
   verifyInTurn,
@@ -57,7 +58,7 @@ export async function createPasswordTools(
     load: async (): Promise<void> => {
       for (const { kind } of hashing.profiles) await kind.load()
     },
-    /** Whether a new password has at most the bytes that are hashed. */
+    /** Whether a new password, in NFC, has at most the bytes that are hashed. */
     fits: (password: string): boolean => Buffer.byteLength(password) <= longestOf(hashing),
     /** Hashes a new password. @throws (rejects) as {@link hashInTurn}; ABANDONED when the client has disconnected */
     hashNew: (password: string, request: FastifyRequest): Promise<string> =>
@@ -110,11 +111,6 @@ async function openHashing(
   return { ...hashing, queue, maxPasswordBytes: maxPasswordBytes ?? longestFor(wanted.kind) }
 }
 
-/** The most bytes of a new password. */
-function longestOf({ maxPasswordBytes, wanted }: Hashing): number {
-  return Math.min(wanted.kind.longest, maxPasswordBytes === false ? Infinity : maxPasswordBytes)
-}
-
 function passwordApi(
   hashing: Hashing,
 ): Pick<Authn, 'hashPassword' | 'verifyPassword' | 'needsRehash'> {
@@ -124,7 +120,7 @@ function passwordApi(
     hashPassword: async (password) => hashInTurn(hashing, password, longestOf(hashing)),
     async verifyPassword(password, storedHash) {
       requireText(password)
-      return verifyInTurn(hashing, password, hashOf(storedHash))
+      return (await verifyInTurn(hashing, password, hashOf(storedHash))) !== null
     },
     needsRehash: (storedHash) => isOutdated(wanted, hashOf(storedHash)),
   }

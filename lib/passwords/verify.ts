@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import { faultOf, isAuthenticationError, isUsageError, wrongOption } from '../errors/errors.js'
 import { ceilingOf, isBelow, type Profile, type ResolvedHashing } from './hashing.js'
 import type { HashAlgorithmKind, HashKind, StoredHash } from './kinds/hash-kind.js'
+import { nfcOf } from './nfc.js'
 import type { HashingQueue } from './queue.js'
 
 /** What comparing and hashing needs of the options of an app. */
@@ -40,54 +41,68 @@ interface Steps {
   onWrong?(): void
 }
 
-/**
- * Compares in turn. A false takes the work of all profiles, even if the stored hash is weaker or the client disconnects
- * meanwhile: its time must not tell which users exist.
- *
- * @param stored - null for a user who does not exist or has no hash
- * @throws (rejects) ERR_AUTH_HASHING; ERR_AUTH_USER_SERVICE_TIMEOUT, while the place in the queue stays taken; what
- * the queue and `before` throw
- */
-export function verifyInTurn(
-  { queue, profiles, maxPasswordBytes }: Hashing,
-  password: string,
-  stored: StoredHash | null,
-  { request, before, onWrong }: Steps = {},
-): Promise<boolean> {
-  const bytes = Buffer.byteLength(password)
+/** The most bytes of a new password. */
+export function longestOf({ maxPasswordBytes, wanted }: Hashing): number {
+  return Math.min(wanted.kind.longest, maxPasswordBytes === false ? Infinity : maxPasswordBytes)
+}
+
+/** The work of one spelling of a password: the hash to compare, null where it is too long, and what a mismatch lacks. */
+function planOf({ profiles, maxPasswordBytes }: Hashing, text: string, stored: StoredHash | null) {
+  const bytes = Buffer.byteLength(text)
   const isShort = maxPasswordBytes === false || bytes <= maxPasswordBytes
   // bcrypt ignores what comes after, which is for those who ask for it.
   const fits = maxPasswordBytes === false || bytes <= (stored?.kind.longest ?? 0)
   const hash = bytes > 0 && isShort && fits ? stored : null
-  const missing = profiles.flatMap(({ kind, strength }) =>
-    kind
-      .missing(strength, hash?.kind === kind ? hash : null)
-      .map((each) => ({ kind, strength: each })),
-  )
-  const all: readonly Profile[] = [...profiles, ...missing, ...(hash === null ? [] : [hash])]
+  const missing = profiles.flatMap(({ kind, strength }) => {
+    const all = kind.missing(strength, hash?.kind === kind ? hash : null)
+    return all.map((each) => ({ kind, strength: each, dummy: isShort ? text : 'too long' }))
+  })
+  return { text, hash, missing }
+}
+
+/**
+ * Compares in turn: the NFC of a password, then the password as it was typed, of which hashes of other programs are. A
+ * mismatch takes the work of all profiles for each, even if the stored hash is weaker or the client disconnects
+ * meanwhile: its time must not tell which users exist.
+ *
+ * @param stored - null for a user who does not exist or has no hash
+ * @returns what matches; null for nothing
+ * @throws (rejects) ERR_AUTH_HASHING; ERR_AUTH_USER_SERVICE_TIMEOUT, while the place in the queue stays taken; what
+ * the queue and `before` throw
+ */
+export function verifyInTurn(
+  hashing: Hashing,
+  password: string,
+  stored: StoredHash | null,
+  { request, before, onWrong }: Steps = {},
+): Promise<string | null> {
+  const texts = new Set([nfcOf(password), password])
+  const plans = Array.from(texts, (text) => planOf(hashing, text, stored))
+  const missing = plans.flatMap((plan) => plan.missing)
+  const all: readonly Profile[] = [...hashing.profiles, ...missing, ...(stored ? [stored] : [])]
   const memory = Math.max(0, ...all.map(({ kind, strength }) => kind.memory(strength)))
   return new Promise((resolve, reject) => {
-    const work = async (waited: boolean): Promise<boolean> => {
+    const work = async (waited: boolean): Promise<string | null> => {
       await before?.(waited)
       try {
-        if (hash !== null && (await hash.kind.matches(password, hash, reject))) return true
-        onWrong?.()
-        for (const { kind, strength } of missing) {
-          await kind.spend(isShort ? password : 'too long', strength, reject)
+        for (const { text, hash } of plans) {
+          if (hash !== null && (await hash.kind.matches(text, hash, reject))) return text
         }
-        return false
+        onWrong?.()
+        for (const { kind, strength, dummy } of missing) await kind.spend(dummy, strength, reject)
+        return null
       } catch (error) {
         throw isTimeout(error) ? error : faultOf('ERR_AUTH_HASHING', error)
       }
     }
-    queue.run(work, request, memory).then(resolve, reject)
+    hashing.queue.run(work, request, memory).then(resolve, reject)
   })
 }
 
 const isTimeout = (error: unknown): boolean =>
   isAuthenticationError(error) && error.code === 'ERR_AUTH_USER_SERVICE_TIMEOUT'
 
-/** @throws (rejects) ERR_AUTH_OPTION, ERR_AUTH_OVERLOADED, ERR_AUTH_HASHING */
+/** Hashes the NFC of a password. @throws (rejects) ERR_AUTH_OPTION, ERR_AUTH_OVERLOADED, ERR_AUTH_HASHING */
 export async function hashInTurn(
   { wanted, queue }: Pick<Hashing, 'wanted' | 'queue'>,
   password: string,
@@ -95,7 +110,8 @@ export async function hashInTurn(
   request?: FastifyRequest,
 ): Promise<string> {
   const { kind, strength } = wanted
-  const bytes = typeof password === 'string' ? Buffer.byteLength(password) : 0
+  const text = typeof password === 'string' ? nfcOf(password) : ''
+  const bytes = Buffer.byteLength(text)
   const most = Math.min(kind.longest, longest)
   if (bytes < 1 || bytes > most) {
     const why = most === kind.longest ? ` (${kind.name} ignores what comes after)` : ''
@@ -107,7 +123,7 @@ export async function hashInTurn(
     throw isUsageError(error) ? error : faultOf('ERR_AUTH_HASHING', error)
   }
   await kind.load().catch(fail)
-  const work = (): Promise<string> => kind.hash(password, strength).catch(fail)
+  const work = (): Promise<string> => kind.hash(text, strength).catch(fail)
   return queue.run(work, request, kind.memory(strength))
 }
 

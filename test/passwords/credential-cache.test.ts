@@ -6,7 +6,7 @@ import { fakeRequest } from '../helpers/load.js'
 
 const stored = bcrypt.hashSync('swordfish', 4)
 const cacheOf = (): CredentialCache => new CredentialCache({ max: 10, ttl: 60 })
-const yes = async (): Promise<boolean> => true
+const yes = async (): Promise<string> => 'swordfish'
 const asked = (username: string, password: string, fake = fakeRequest()) => ({
   ...fake,
   username,

@@ -2,7 +2,7 @@ import bcrypt from 'bcrypt'
 import type { FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
 import { needsRehash, type AuthnOptions, type UserService } from '../../lib/index.js'
-import { appWith, basic, logLines, secret, type TestUser } from '../helpers/app.js'
+import { appWith, basic, logLines, secret, userService, type TestUser } from '../helpers/app.js'
 import { deferred, probe, type AnyResponse } from '../helpers/flows.js'
 import { login, settle, until, watchBcrypt } from '../helpers/load.js'
 
@@ -177,11 +177,23 @@ for (const [name, change] of Object.entries(changes)) {
 
 t.test('a password that bcrypt would cut is not hashed again', async (t) => {
   const more = { maxPasswordBytes: false } as const
-  const { enter, user, updates } = await setting(t, 'login', () => undefined, { cost: 5 }, more)
-  const long = 'x'.repeat(73)
-  user.password = bcrypt.hashSync(long, 4)
-  t.equal((await enter(long)).statusCode, 200)
-  t.equal(updates.length, 0)
+  for (const hashing of [{ cost: 5 }, { algorithm: 'scrypt', cost: 10 }] as const) {
+    const { enter, user, updates, lines } = await setting(t, 'login', () => 0, hashing, more)
+    const long = 'x'.repeat(73)
+    user.password = bcrypt.hashSync(long, 4)
+    t.equal((await enter(long)).statusCode, 200)
+    await settle()
+    t.strictSame([updates, errorsOf(lines)], [[], []])
+  }
+})
+
+t.test('nothing is hashed again where the user service takes no hashes', async (t) => {
+  const watch = watchBcrypt(t)
+  const more = { userService: userService() }
+  const { enter, lines } = await setting(t, 'login', () => 0, { cost: 5 }, more)
+  t.equal((await enter()).statusCode, 200)
+  await settle()
+  t.strictSame([watch.runs.length, errorsOf(lines)], [1, []])
 })
 
 t.test('a login succeeds if hashing its password again fails, which is logged', async (t) => {

@@ -1,5 +1,6 @@
 import { Option } from 'commander'
 import { kinds, longestFor, parametersOf, profileOf } from '../../passwords/hashing.js'
+import { nfcOf } from '../../passwords/nfc.js'
 import { hashPassword } from '../../passwords/password.js'
 import type { HashParameters } from '../../../types/passwords.js'
 import { fail, misuse, type Command } from '../command.js'
@@ -43,7 +44,7 @@ export const hash: Command<HashParameters> = {
   async run({ algorithm, cost, memory, passes, blockSize, parallelism }, _, io) {
     const given = { algorithm, cost, memory, passes, blockSize, parallelism } as HashParameters
     const { kind, strength } = chosen(given)
-    const password = await readSecret(io, 'Password')
+    const password = nfcOf(await readSecret(io, 'Password'))
     const bytes = Buffer.byteLength(password)
     if (bytes === 0) fail('the password is empty.')
     const most = longestFor(kind)

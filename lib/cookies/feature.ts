@@ -4,10 +4,11 @@ import { readsLocalTokens } from '../authenticators/jwt.js'
 import { isProduction } from '../common/production.js'
 import { refusal, wrongOption } from '../errors/errors.js'
 import { credentialsOf, MALFORMED } from '../http/authorization.js'
-import { cookieOf, type NewCookie } from '../http/cookie.js'
+import type { NewCookie } from '../http/cookie.js'
 import { cookieStart, isLocal } from '../http/cookie-names.js'
 import * as Type from '@sinclair/typebox/type'
 import { wantedLogin } from '../login/route.js'
+import { cookieOf } from '../request/state.js'
 import { crossSiteReason, isCrossSiteFetch, safeMethods, trustedOf } from './csrf.js'
 import { lifeOf, setCookies } from './reply.js'
 import type { Feature, FeatureContext, Registration } from '../feature.js'
@@ -59,7 +60,7 @@ export function create({ options, resolved }: FeatureContext<ResolvedCookies>): 
     if (local === strict || !isLocal(request)) return strict
     // Browsers send no `Origin` with a GET, by which `isLocal` would know a page at https; these only https can have set.
     const names = [strict.access.name, strict.refresh.name]
-    return names.some((each) => cookieOf(request.headers.cookie, each) !== null) ? strict : local
+    return names.some((each) => cookieOf(request, each) !== null) ? strict : local
   }
   const warned = new Set<string>()
   const warnOnce = (request: FastifyRequest, warning: string): void => {
@@ -80,12 +81,11 @@ export function create({ options, resolved }: FeatureContext<ResolvedCookies>): 
       {
         openapi: ['cookieAuth', { type: 'apiKey', in: 'cookie', name: strict.access.name }],
         find(request) {
-          const { cookie } = request.headers
-          if (cookie === undefined) return null
+          if (request.headers.cookie === undefined) return null
           const { name: cookieName } = jar(request).access
-          const value = cookieOf(cookie, cookieName)
+          const value = cookieOf(request, cookieName)
           // The origin of another site must not make a CSRF an anonymous request.
-          if (value === null && cookieOf(cookie, local.access.name) === null) return null
+          if (value === null && cookieOf(request, local.access.name) === null) return null
           byCookie.add(request)
           const error = crossSite(request)
           if (error !== null) throw error
@@ -118,7 +118,7 @@ export function create({ options, resolved }: FeatureContext<ResolvedCookies>): 
       ...documented,
       refreshToken(request) {
         const { name: cookieName } = jar(request).refresh
-        return once(cookieOf(request.headers.cookie, cookieName), cookieName)
+        return once(cookieOf(request, cookieName), cookieName)
       },
       send(request, reply, { token, expiresIn = lifeOf(token), refreshToken, refreshExpiresIn }) {
         const { access, refresh } = jar(request)

@@ -22,24 +22,29 @@ export function isCookieValue(text: string): boolean {
   return cookieOctets.test(text)
 }
 
+/** The cookies of a request by their names; MALFORMED for a name that was sent twice. */
+export type Cookies = ReadonlyMap<string, string | typeof MALFORMED>
+
 /**
- * The value of one cookie of a request (RFC 6265 §5.4). It is not decoded, and quotation marks belong to it. Node joins
- * several `Cookie` headers by `; `.
- *
- * @param header - the value of the header `Cookie`
- * @returns null when the cookie is missing or empty; MALFORMED when it was sent twice: an attacker may have set one of
- * the two, and their order says nothing
+ * Reads the header `Cookie` (RFC 6265 §5.4), in one pass, since a client may send 15,000 semicolons. Values are not decoded,
+ * and quotation marks belong to them. Of a name that was sent twice, an attacker may have set one value, and their order
+ * says nothing. Node joins several headers by `; `.
  */
-export function cookieOf(
-  header: string | undefined,
-  name: string,
-): string | typeof MALFORMED | null {
-  // Only space and tab (RFC 9110 §5.6.3), and not what else trim() removes: to browsers, a name with a no-break space
-  // before `__Host-` is another one, which any subdomain may set.
-  const pairs = (header ?? '').split(';').map((pair) => pair.replace(/^[\t ]+/, ''))
-  const found = pairs.filter((pair) => pair.startsWith(`${name}=`))
-  if (found.length > 1) return MALFORMED
-  return found[0]?.slice(name.length + 1).trim() || null
+export function parseCookies(header: string): Cookies {
+  const cookies = new Map<string, string | typeof MALFORMED>()
+  let equals = header.indexOf('=')
+  for (let start = 0, end = 0; equals !== -1; start = end + 1) {
+    end = header.indexOf(';', start)
+    if (end === -1) end = header.length
+    // Only space and tab (RFC 9110 §5.6.3), and not what else trim() removes: to browsers, a name with a no-break space
+    // before `__Host-` is another one, which any subdomain may set.
+    while (header[start] === ' ' || header[start] === '\t') start += 1
+    if (equals > end) continue
+    const name = header.slice(start, equals)
+    cookies.set(name, cookies.has(name) ? MALFORMED : header.slice(equals + 1, end).trim())
+    equals = header.indexOf('=', end)
+  }
+  return cookies
 }
 
 export function setCookie({ name, value, maxAge, isSecure, sameSite }: NewCookie): string {

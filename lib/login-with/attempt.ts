@@ -2,7 +2,8 @@ import { hash, randomFillSync } from 'node:crypto'
 import type { FastifyReply } from 'fastify'
 import { refusal } from '../errors/errors.js'
 import { MALFORMED } from '../http/authorization.js'
-import { cookieOf, setCookie } from '../http/cookie.js'
+import { setCookie } from '../http/cookie.js'
+import { cookieOf, cookiesOf } from '../request/state.js'
 import { isPath } from './return-to.js'
 import type { ResolvedProvider } from './options.js'
 
@@ -67,9 +68,7 @@ function addCookie(reply: FastifyReply, name: string, value: string, maxAge: num
 
 /** @param start - what the names of cookies begin with */
 export function keepAttempt({ state, value }: Attempt, start: string, reply: FastifyReply): void {
-  const pairs = reply.request.headers.cookie?.split(';') ?? []
-  const names = new Set(pairs.map((pair) => pair.split('=', 1).join().trim()))
-  const present = [...names].filter(
+  const present = [...cookiesOf(reply.request).keys()].filter(
     (name) => /login-[\w-]{16}$/.test(name) && name === cookieName(start, name.slice(-16)),
   )
   if (present.length >= mostAttempts) for (const name of present) addCookie(reply, name, '', 0)
@@ -84,7 +83,7 @@ export function takeAttempt(
   reply: FastifyReply,
 ): Attempt {
   const name = cookieName(start, state)
-  const value = cookieOf(reply.request.headers.cookie, name)
+  const value = cookieOf(reply.request, name)
   if (value === null) throw noAttempt('no cookie of this attempt: did it begin on another host?')
   const attempt = value === MALFORMED ? null : attemptOf(provider, value)
   if (attempt?.state !== state) throw noAttempt('state or the cookie of this attempt was changed')

@@ -1,5 +1,7 @@
 import type { AsyncLocalStorage } from 'node:async_hooks'
 import type { FastifyRequest, HookHandlerDoneFunction } from 'fastify'
+import { parseCookies, type Cookies } from '../http/cookie.js'
+import type { MALFORMED } from '../http/authorization.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { ExtraJwtClaimsKey, JwtClaims } from '../../types/request-extra.js'
 import type { AuthUser, StoredUser } from '../../types/user-service.js'
@@ -41,6 +43,7 @@ function createState() {
     /** The members of `request.extra` that say more of the credentials. */
     extraKeys: none,
     lang: null as string | null,
+    cookies: null as Cookies | null,
     /** How to authenticate the request again, where it may wait for a body, and since when it has waited. */
     again: null as { readonly since: number; readonly begin: Begin } | null,
   }
@@ -57,6 +60,20 @@ export function stateOf(request: Stateful): Readonly<RequestState> | undefined {
 
 export function ensureState(request: Stateful): RequestState {
   return (request[kRequestState] ??= createState())
+}
+
+const noCookies: Cookies = new Map()
+
+/** The cookies of a request, whose header is read once. */
+export function cookiesOf(request: FastifyRequest): Cookies {
+  const { cookie } = request.headers
+  if (cookie === undefined) return noCookies
+  return (ensureState(request).cookies ??= parseCookies(cookie))
+}
+
+/** The value of one cookie: null when it is missing or empty; MALFORMED when it was sent twice. */
+export function cookieOf(request: FastifyRequest, name: string): string | typeof MALFORMED | null {
+  return cookiesOf(request).get(name) || null
 }
 
 /** Sets `request.user`, and keeps what the user service returned for {@link storedUser}. */
@@ -81,8 +98,8 @@ export function setAgain(request: FastifyRequest, begin: Begin): void {
 /** Forgets all that authenticators have found. What other hooks have put into `request.extra` stays. */
 export function forgetUser(request: FastifyRequest): void {
   const state = ensureState(request)
-  const { extra, lang, extraKeys } = state
-  Object.assign(state, createState(), { extra, lang })
+  const { extra, lang, cookies, extraKeys } = state
+  Object.assign(state, createState(), { extra, lang, cookies })
   if (extra === null) return
   for (const key of [EXTRA_JWT_CLAIMS, 'authenticator', ...extraKeys])
     Reflect.deleteProperty(extra, key)

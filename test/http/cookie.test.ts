@@ -1,10 +1,12 @@
 import t from 'tap'
 import { MALFORMED } from '../../lib/http/authorization.js'
-import { cookieOf, isCookieValue, setCookie } from '../../lib/http/cookie.js'
+import { isCookieValue, parseCookies, setCookie } from '../../lib/http/cookie.js'
 
-t.test('cookieOf() returns the value of exactly one cookie, undecoded', async (t) => {
-  const rows: [header: string | undefined, value: unknown][] = [
-    [undefined, null],
+/** The cookie `token`; null where it is missing or empty. */
+const valueIn = (header: string): unknown => parseCookies(header).get('token') || null
+
+t.test('parseCookies() finds the value of exactly one cookie, undecoded', async (t) => {
+  const rows: [header: string, value: unknown][] = [
     ['', null],
     ['token=a', 'a'],
     ['a=1; token=b; c=3', 'b'],
@@ -20,6 +22,10 @@ t.test('cookieOf() returns the value of exactly one cookie, undecoded', async (t
     ['__Host-token=a', null],
     ['a=token=b', null],
     ['token', null],
+    ['token; a=1', null],
+    ['token; =; token=a', 'a'],
+    ['\u00a0token=a', null],
+    ['\ttoken=\u00a0a', 'a'],
     ['a, token=b', null],
     [';;; ;', null],
     [';;token=a;', 'a'],
@@ -31,14 +37,17 @@ t.test('cookieOf() returns the value of exactly one cookie, undecoded', async (t
     ['token=; token=a', MALFORMED],
     ['token=a; token=', MALFORMED],
   ]
-  for (const [header, value] of rows) t.equal(cookieOf(header, 'token'), value, String(header))
+  for (const [header, value] of rows) t.equal(valueIn(header), value, header)
 })
 
-t.test('a header of 700,000 characters is searched in under two seconds', async (t) => {
-  const header = 'token; '.repeat(100_000)
-  const started = performance.now()
-  t.equal(cookieOf(header, 'token'), null)
-  t.ok(performance.now() - started < 2000)
+t.test('a header of 700,000 characters is read in one pass', async (t) => {
+  const pieces = ['token; ', ';', '=', ' ', '\t;', ' =', '=;', 'a=b; ']
+  for (const piece of pieces) {
+    const header = piece.repeat(Math.ceil(700_000 / piece.length))
+    const started = performance.now()
+    t.equal(valueIn(`${header};token=a`), 'a', JSON.stringify(piece))
+    t.ok(performance.now() - started < 2000, 'bounded')
+  }
 })
 
 t.test('a cookie value must not hold spaces, quotes, commas, semicolons or controls', async (t) => {

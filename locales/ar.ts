@@ -4,6 +4,7 @@ export const ar = {
   'auth.invalid-credentials': 'بيانات الاعتماد غير صحيحة.',
   'auth.no-credentials-provided': 'ترويسة المصادقة غير صالحة أو غير موجودة.',
   'auth.jwt-invalid': 'رمز المصادقة الخاص بك غير صالح.',
+  'auth.logged-out': 'تم تسجيل خروجك.',
   'auth.jwt-not-valid-yet': 'رمز المصادقة الخاص بك لم يصبح صالحًا بعد.',
   'auth.jwt-expired': 'انتهت صلاحية رمز المصادقة الخاص بك.',
   'auth.api-key-invalid': 'مفتاح API الخاص بك غير صالح.',

@@ -4,6 +4,7 @@ export const bg = {
   'auth.invalid-credentials': 'Невалидни данни за вход.',
   'auth.no-credentials-provided': 'Заглавката за удостоверяване липсва или е невалидна.',
   'auth.jwt-invalid': 'Вашият токен за удостоверяване е невалиден.',
+  'auth.logged-out': 'Сесията ви беше прекратена.',
   'auth.jwt-not-valid-yet': 'Вашият токен за удостоверяване все още не е валиден.',
   'auth.jwt-expired': 'Срокът на валидност на Вашия токен за удостоверяване е изтекъл.',
   'auth.api-key-invalid': 'Вашият API ключ е невалиден.',

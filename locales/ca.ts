@@ -4,6 +4,7 @@ export const ca = {
   'auth.invalid-credentials': 'Les credencials no són vàlides.',
   'auth.no-credentials-provided': 'Falta la capçalera d’autenticació o no és vàlida.',
   'auth.jwt-invalid': 'El vostre testimoni d’autenticació no és vàlid.',
+  'auth.logged-out': 'S’ha tancat la vostra sessió.',
   'auth.jwt-not-valid-yet': 'El vostre testimoni d’autenticació encara no és vàlid.',
   'auth.jwt-expired': 'El vostre testimoni d’autenticació ha caducat.',
   'auth.api-key-invalid': 'La vostra clau d’API no és vàlida.',

@@ -4,6 +4,7 @@ export const cs = {
   'auth.invalid-credentials': 'Neplatné přihlašovací údaje.',
   'auth.no-credentials-provided': 'Neplatná nebo chybějící autentizační hlavička.',
   'auth.jwt-invalid': 'Váš autentizační token je neplatný.',
+  'auth.logged-out': 'Byli jste odhlášeni.',
   'auth.jwt-not-valid-yet': 'Váš autentizační token ještě není platný.',
   'auth.jwt-expired': 'Platnost vašeho autentizačního tokenu vypršela.',
   'auth.api-key-invalid': 'Váš klíč API je neplatný.',

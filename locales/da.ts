@@ -4,6 +4,7 @@ export const da = {
   'auth.invalid-credentials': 'Ugyldige loginoplysninger.',
   'auth.no-credentials-provided': 'Godkendelsesheaderen mangler eller er ugyldig.',
   'auth.jwt-invalid': 'Dit godkendelsestoken er ugyldigt.',
+  'auth.logged-out': 'Du er blevet logget ud.',
   'auth.jwt-not-valid-yet': 'Dit godkendelsestoken er ikke gyldigt endnu.',
   'auth.jwt-expired': 'Dit godkendelsestoken er udløbet.',
   'auth.api-key-invalid': 'Din API-nøgle er ugyldig.',

@@ -4,6 +4,7 @@ export const de = {
   'auth.invalid-credentials': 'Ungültige Anmeldedaten.',
   'auth.no-credentials-provided': 'Der Authentifizierungsheader fehlt oder ist ungültig.',
   'auth.jwt-invalid': 'Ihr Authentifizierungstoken ist ungültig.',
+  'auth.logged-out': 'Sie wurden abgemeldet.',
   'auth.jwt-not-valid-yet': 'Ihr Authentifizierungstoken ist noch nicht gültig.',
   'auth.jwt-expired': 'Ihr Authentifizierungstoken ist abgelaufen.',
   'auth.api-key-invalid': 'Ihr API-Schlüssel ist ungültig.',

@@ -4,6 +4,7 @@ export const en = {
   'auth.invalid-credentials': 'Invalid credentials.',
   'auth.no-credentials-provided': 'Invalid or missing authentication header.',
   'auth.jwt-invalid': 'Your authentication token is invalid.',
+  'auth.logged-out': 'You were logged out.',
   'auth.jwt-not-valid-yet': 'Your authentication token is not valid yet.',
   'auth.jwt-expired': 'Your authentication token is expired.',
   'auth.credentials-not-accepted': 'This route does not accept these credentials.',

@@ -4,6 +4,7 @@ export const es = {
   'auth.invalid-credentials': 'Las credenciales no son válidas.',
   'auth.no-credentials-provided': 'Falta el encabezado de autenticación o no es válido.',
   'auth.jwt-invalid': 'Su token de autenticación no es válido.',
+  'auth.logged-out': 'Se ha cerrado su sesión.',
   'auth.jwt-not-valid-yet': 'Su token de autenticación aún no es válido.',
   'auth.jwt-expired': 'Su token de autenticación ha caducado.',
   'auth.api-key-invalid': 'Su clave de API no es válida.',

@@ -4,6 +4,7 @@ export const fa = {
   'auth.invalid-credentials': 'اطلاعات ورود نامعتبر است.',
   'auth.no-credentials-provided': 'سرآیند احراز هویت نامعتبر است یا وجود ندارد.',
   'auth.jwt-invalid': 'توکن احراز هویت شما نامعتبر است.',
+  'auth.logged-out': 'از حساب خود خارج شده‌اید.',
   'auth.jwt-not-valid-yet': 'توکن احراز هویت شما هنوز معتبر نیست.',
   'auth.jwt-expired': 'توکن احراز هویت شما منقضی شده است.',
   'auth.api-key-invalid': 'کلید API شما نامعتبر است.',

@@ -4,6 +4,7 @@ export const fi = {
   'auth.invalid-credentials': 'Virheelliset kirjautumistiedot.',
   'auth.no-credentials-provided': 'Todennusotsake puuttuu tai on virheellinen.',
   'auth.jwt-invalid': 'Todennustunnisteesi on virheellinen.',
+  'auth.logged-out': 'Sinut on kirjattu ulos.',
   'auth.jwt-not-valid-yet': 'Todennustunnisteesi ei ole vielä voimassa.',
   'auth.jwt-expired': 'Todennustunnisteesi on vanhentunut.',
   'auth.api-key-invalid': 'API-avaimesi on virheellinen.',

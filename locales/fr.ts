@@ -4,6 +4,7 @@ export const fr = {
   'auth.invalid-credentials': 'Identifiants incorrects.',
   'auth.no-credentials-provided': 'L’en-tête d’authentification est absent ou non valide.',
   'auth.jwt-invalid': 'Votre jeton d’authentification n’est pas valide.',
+  'auth.logged-out': 'Vous avez été déconnecté.',
   'auth.jwt-not-valid-yet': 'Votre jeton d’authentification n’est pas encore valide.',
   'auth.jwt-expired': 'Votre jeton d’authentification a expiré.',
   'auth.api-key-invalid': 'Votre clé d’API n’est pas valide.',

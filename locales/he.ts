@@ -4,6 +4,7 @@ export const he = {
   'auth.invalid-credentials': 'פרטי ההתחברות שגויים.',
   'auth.no-credentials-provided': 'כותרת האימות חסרה או אינה תקינה.',
   'auth.jwt-invalid': 'אסימון האימות שלך אינו תקין.',
+  'auth.logged-out': 'נותקת מהמערכת.',
   'auth.jwt-not-valid-yet': 'אסימון האימות שלך טרם נכנס לתוקף.',
   'auth.jwt-expired': 'פג תוקפו של אסימון האימות שלך.',
   'auth.api-key-invalid': 'מפתח ה-API שלך אינו תקין.',

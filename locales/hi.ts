@@ -4,6 +4,7 @@ export const hi = {
   'auth.invalid-credentials': 'लॉगिन क्रेडेंशियल अमान्य हैं।',
   'auth.no-credentials-provided': 'प्रमाणीकरण हेडर अमान्य है या मौजूद नहीं है।',
   'auth.jwt-invalid': 'आपका प्रमाणीकरण टोकन अमान्य है।',
+  'auth.logged-out': 'आपको लॉग आउट कर दिया गया है।',
   'auth.jwt-not-valid-yet': 'आपका प्रमाणीकरण टोकन अभी तक मान्य नहीं हुआ है।',
   'auth.jwt-expired': 'आपके प्रमाणीकरण टोकन की अवधि समाप्त हो गई है।',
   'auth.api-key-invalid': 'आपकी API कुंजी अमान्य है।',

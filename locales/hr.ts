@@ -4,6 +4,7 @@ export const hr = {
   'auth.invalid-credentials': 'Neispravni podaci za prijavu.',
   'auth.no-credentials-provided': 'Zaglavlje za autentifikaciju nedostaje ili nije valjano.',
   'auth.jwt-invalid': 'Vaš token za autentifikaciju nije valjan.',
+  'auth.logged-out': 'Odjavljeni ste.',
   'auth.jwt-not-valid-yet': 'Vaš token za autentifikaciju još nije valjan.',
   'auth.jwt-expired': 'Vaš token za autentifikaciju je istekao.',
   'auth.api-key-invalid': 'Vaš API ključ nije valjan.',

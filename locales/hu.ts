@@ -4,6 +4,7 @@ export const hu = {
   'auth.invalid-credentials': 'Hibás bejelentkezési adatok.',
   'auth.no-credentials-provided': 'Érvénytelen vagy hiányzó hitelesítési fejléc.',
   'auth.jwt-invalid': 'A hitelesítési token érvénytelen.',
+  'auth.logged-out': 'Kijelentkeztettük Önt.',
   'auth.jwt-not-valid-yet': 'A hitelesítési token még nem érvényes.',
   'auth.jwt-expired': 'A hitelesítési token lejárt.',
   'auth.api-key-invalid': 'Az API-kulcs érvénytelen.',

@@ -4,6 +4,7 @@ export const id = {
   'auth.invalid-credentials': 'Kredensial tidak valid.',
   'auth.no-credentials-provided': 'Header autentikasi tidak valid atau tidak ada.',
   'auth.jwt-invalid': 'Token autentikasi Anda tidak valid.',
+  'auth.logged-out': 'Sesi Anda telah diakhiri.',
   'auth.jwt-not-valid-yet': 'Token autentikasi Anda belum berlaku.',
   'auth.jwt-expired': 'Token autentikasi Anda sudah kedaluwarsa.',
   'auth.api-key-invalid': 'Kunci API Anda tidak valid.',

@@ -4,6 +4,7 @@ export const it = {
   'auth.invalid-credentials': 'Credenziali non valide.',
   'auth.no-credentials-provided': 'Intestazione di autenticazione mancante o non valida.',
   'auth.jwt-invalid': 'Il token di autenticazione non è valido.',
+  'auth.logged-out': 'È stata effettuata la disconnessione.',
   'auth.jwt-not-valid-yet': 'Il token di autenticazione non è ancora valido.',
   'auth.jwt-expired': 'Il token di autenticazione è scaduto.',
   'auth.api-key-invalid': 'La chiave API non è valida.',

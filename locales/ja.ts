@@ -4,6 +4,7 @@ export const ja = {
   'auth.invalid-credentials': '認証情報が正しくありません。',
   'auth.no-credentials-provided': '認証ヘッダーがないか、無効です。',
   'auth.jwt-invalid': '認証トークンが無効です。',
+  'auth.logged-out': 'ログアウトされました。',
   'auth.jwt-not-valid-yet': '認証トークンはまだ有効になっていません。',
   'auth.jwt-expired': '認証トークンの有効期限が切れています。',
   'auth.api-key-invalid': 'API キーが無効です。',

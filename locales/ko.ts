@@ -4,6 +4,7 @@ export const ko = {
   'auth.invalid-credentials': '인증 정보가 올바르지 않습니다.',
   'auth.no-credentials-provided': '인증 헤더가 없거나 올바르지 않습니다.',
   'auth.jwt-invalid': '인증 토큰이 유효하지 않습니다.',
+  'auth.logged-out': '로그아웃되었습니다.',
   'auth.jwt-not-valid-yet': '인증 토큰이 아직 유효하지 않습니다.',
   'auth.jwt-expired': '인증 토큰이 만료되었습니다.',
   'auth.api-key-invalid': 'API 키가 유효하지 않습니다.',

@@ -4,6 +4,7 @@ export const ms = {
   'auth.invalid-credentials': 'Bukti kelayakan tidak sah.',
   'auth.no-credentials-provided': 'Pengepala pengesahan tiada atau tidak sah.',
   'auth.jwt-invalid': 'Token pengesahan anda tidak sah.',
+  'auth.logged-out': 'Anda telah dilog keluar.',
   'auth.jwt-not-valid-yet': 'Token pengesahan anda belum berkuat kuasa.',
   'auth.jwt-expired': 'Token pengesahan anda telah tamat tempoh.',
   'auth.api-key-invalid': 'Kunci API anda tidak sah.',

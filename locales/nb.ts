@@ -4,6 +4,7 @@ export const nb = {
   'auth.invalid-credentials': 'Ugyldig påloggingsinformasjon.',
   'auth.no-credentials-provided': 'Autentiseringsheaderen mangler eller er ugyldig.',
   'auth.jwt-invalid': 'Autentiseringstokenet ditt er ugyldig.',
+  'auth.logged-out': 'Du er blitt logget ut.',
   'auth.jwt-not-valid-yet': 'Autentiseringstokenet ditt er ikke gyldig ennå.',
   'auth.jwt-expired': 'Autentiseringstokenet ditt er utløpt.',
   'auth.api-key-invalid': 'API-nøkkelen din er ugyldig.',

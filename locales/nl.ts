@@ -4,6 +4,7 @@ export const nl = {
   'auth.invalid-credentials': 'Ongeldige inloggegevens.',
   'auth.no-credentials-provided': 'De authenticatieheader ontbreekt of is ongeldig.',
   'auth.jwt-invalid': 'Uw authenticatietoken is ongeldig.',
+  'auth.logged-out': 'U bent uitgelogd.',
   'auth.jwt-not-valid-yet': 'Uw authenticatietoken is nog niet geldig.',
   'auth.jwt-expired': 'Uw authenticatietoken is verlopen.',
   'auth.api-key-invalid': 'Uw API-sleutel is ongeldig.',

@@ -4,6 +4,7 @@ export const pl = {
   'auth.invalid-credentials': 'Nieprawidłowe dane logowania.',
   'auth.no-credentials-provided': 'Brak nagłówka uwierzytelniania lub nagłówek jest nieprawidłowy.',
   'auth.jwt-invalid': 'Token uwierzytelniania jest nieprawidłowy.',
+  'auth.logged-out': 'Nastąpiło wylogowanie.',
   'auth.jwt-not-valid-yet': 'Token uwierzytelniania nie jest jeszcze ważny.',
   'auth.jwt-expired': 'Token uwierzytelniania wygasł.',
   'auth.api-key-invalid': 'Klucz API jest nieprawidłowy.',

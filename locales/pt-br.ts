@@ -4,6 +4,7 @@ export const ptBr = {
   'auth.invalid-credentials': 'Credenciais inválidas.',
   'auth.no-credentials-provided': 'Cabeçalho de autenticação inválido ou ausente.',
   'auth.jwt-invalid': 'Seu token de autenticação é inválido.',
+  'auth.logged-out': 'Você foi desconectado.',
   'auth.jwt-not-valid-yet': 'Seu token de autenticação ainda não é válido.',
   'auth.jwt-expired': 'Seu token de autenticação expirou.',
   'auth.api-key-invalid': 'Sua chave de API é inválida.',

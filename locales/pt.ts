@@ -4,6 +4,7 @@ export const pt = {
   'auth.invalid-credentials': 'Credenciais inválidas.',
   'auth.no-credentials-provided': 'Cabeçalho de autenticação inválido ou em falta.',
   'auth.jwt-invalid': 'O seu token de autenticação é inválido.',
+  'auth.logged-out': 'A sua sessão foi encerrada.',
   'auth.jwt-not-valid-yet': 'O seu token de autenticação ainda não é válido.',
   'auth.jwt-expired': 'O seu token de autenticação expirou.',
   'auth.api-key-invalid': 'A sua chave de API é inválida.',

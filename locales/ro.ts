@@ -4,6 +4,7 @@ export const ro = {
   'auth.invalid-credentials': 'Datele de autentificare sunt incorecte.',
   'auth.no-credentials-provided': 'Antetul de autentificare lipsește sau nu este valid.',
   'auth.jwt-invalid': 'Tokenul dumneavoastră de autentificare nu este valid.',
+  'auth.logged-out': 'Ați fost deconectat.',
   'auth.jwt-not-valid-yet': 'Tokenul dumneavoastră de autentificare nu este încă valid.',
   'auth.jwt-expired': 'Tokenul dumneavoastră de autentificare a expirat.',
   'auth.api-key-invalid': 'Cheia dumneavoastră API nu este validă.',

@@ -4,6 +4,7 @@ export const ru = {
   'auth.invalid-credentials': 'Неверные учётные данные.',
   'auth.no-credentials-provided': 'Заголовок аутентификации отсутствует или недействителен.',
   'auth.jwt-invalid': 'Ваш токен аутентификации недействителен.',
+  'auth.logged-out': 'Выполнен выход из системы.',
   'auth.jwt-not-valid-yet': 'Ваш токен аутентификации ещё не действителен.',
   'auth.jwt-expired': 'Срок действия вашего токена аутентификации истёк.',
   'auth.api-key-invalid': 'Ваш ключ API недействителен.',

@@ -4,6 +4,7 @@ export const sk = {
   'auth.invalid-credentials': 'Neplatné prihlasovacie údaje.',
   'auth.no-credentials-provided': 'Neplatná alebo chýbajúca autentifikačná hlavička.',
   'auth.jwt-invalid': 'Váš autentifikačný token je neplatný.',
+  'auth.logged-out': 'Boli ste odhlásení.',
   'auth.jwt-not-valid-yet': 'Váš autentifikačný token ešte nie je platný.',
   'auth.jwt-expired': 'Platnosť vášho autentifikačného tokenu uplynula.',
   'auth.api-key-invalid': 'Váš kľúč API je neplatný.',

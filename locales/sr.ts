@@ -4,6 +4,7 @@ export const sr = {
   'auth.invalid-credentials': 'Неисправни подаци за пријаву.',
   'auth.no-credentials-provided': 'Заглавље за аутентификацију недостаје или није исправно.',
   'auth.jwt-invalid': 'Ваш токен за аутентификацију није важећи.',
+  'auth.logged-out': 'Одјављени сте.',
   'auth.jwt-not-valid-yet': 'Ваш токен за аутентификацију још није важећи.',
   'auth.jwt-expired': 'Ваш токен за аутентификацију је истекао.',
   'auth.api-key-invalid': 'Ваш API кључ није важећи.',

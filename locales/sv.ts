@@ -4,6 +4,7 @@ export const sv = {
   'auth.invalid-credentials': 'Felaktiga inloggningsuppgifter.',
   'auth.no-credentials-provided': 'Autentiseringshuvudet saknas eller är ogiltigt.',
   'auth.jwt-invalid': 'Din autentiseringstoken är ogiltig.',
+  'auth.logged-out': 'Du har loggats ut.',
   'auth.jwt-not-valid-yet': 'Din autentiseringstoken är ännu inte giltig.',
   'auth.jwt-expired': 'Din autentiseringstoken har gått ut.',
   'auth.api-key-invalid': 'Din API-nyckel är ogiltig.',

@@ -4,6 +4,7 @@ export const th = {
   'auth.invalid-credentials': 'ข้อมูลการเข้าสู่ระบบไม่ถูกต้อง',
   'auth.no-credentials-provided': 'ไม่พบส่วนหัวสำหรับการยืนยันตัวตน หรือส่วนหัวไม่ถูกต้อง',
   'auth.jwt-invalid': 'โทเค็นการยืนยันตัวตนของคุณไม่ถูกต้อง',
+  'auth.logged-out': 'คุณถูกออกจากระบบแล้ว',
   'auth.jwt-not-valid-yet': 'โทเค็นการยืนยันตัวตนของคุณยังไม่ถึงเวลาที่ใช้งานได้',
   'auth.jwt-expired': 'โทเค็นการยืนยันตัวตนของคุณหมดอายุแล้ว',
   'auth.api-key-invalid': 'คีย์ API ของคุณไม่ถูกต้อง',

@@ -4,6 +4,7 @@ export const tr = {
   'auth.invalid-credentials': 'Kimlik bilgileri geçersiz.',
   'auth.no-credentials-provided': 'Kimlik doğrulama başlığı eksik veya geçersiz.',
   'auth.jwt-invalid': 'Kimlik doğrulama belirteciniz geçersiz.',
+  'auth.logged-out': 'Oturumunuz kapatıldı.',
   'auth.jwt-not-valid-yet': 'Kimlik doğrulama belirteciniz henüz geçerli değil.',
   'auth.jwt-expired': 'Kimlik doğrulama belirtecinizin süresi doldu.',
   'auth.api-key-invalid': 'API anahtarınız geçersiz.',

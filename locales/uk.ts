@@ -4,6 +4,7 @@ export const uk = {
   'auth.invalid-credentials': 'Неправильні облікові дані.',
   'auth.no-credentials-provided': 'Заголовок автентифікації відсутній або недійсний.',
   'auth.jwt-invalid': 'Ваш токен автентифікації недійсний.',
+  'auth.logged-out': 'Виконано вихід із системи.',
   'auth.jwt-not-valid-yet': 'Ваш токен автентифікації ще не набув чинності.',
   'auth.jwt-expired': 'Термін дії вашого токена автентифікації закінчився.',
   'auth.api-key-invalid': 'Ваш ключ API недійсний.',

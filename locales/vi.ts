@@ -4,6 +4,7 @@ export const vi = {
   'auth.invalid-credentials': 'Thông tin đăng nhập không chính xác.',
   'auth.no-credentials-provided': 'Header xác thực không hợp lệ hoặc bị thiếu.',
   'auth.jwt-invalid': 'Token xác thực của bạn không hợp lệ.',
+  'auth.logged-out': 'Bạn đã bị đăng xuất.',
   'auth.jwt-not-valid-yet': 'Token xác thực của bạn chưa có hiệu lực.',
   'auth.jwt-expired': 'Token xác thực của bạn đã hết hạn.',
   'auth.api-key-invalid': 'Khóa API của bạn không hợp lệ.',

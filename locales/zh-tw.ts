@@ -4,6 +4,7 @@ export const zhTw = {
   'auth.invalid-credentials': '登入資訊不正確。',
   'auth.no-credentials-provided': '缺少身分驗證標頭，或標頭無效。',
   'auth.jwt-invalid': '您的身分驗證權杖無效。',
+  'auth.logged-out': '您已被登出。',
   'auth.jwt-not-valid-yet': '您的身分驗證權杖尚未生效。',
   'auth.jwt-expired': '您的身分驗證權杖已過期。',
   'auth.api-key-invalid': '您的 API 金鑰無效。',

@@ -4,6 +4,7 @@ export const zh = {
   'auth.invalid-credentials': '登录凭据无效。',
   'auth.no-credentials-provided': '身份验证请求头缺失或无效。',
   'auth.jwt-invalid': '您的身份验证令牌无效。',
+  'auth.logged-out': '您已被登出。',
   'auth.jwt-not-valid-yet': '您的身份验证令牌尚未生效。',
   'auth.jwt-expired': '您的身份验证令牌已过期。',
   'auth.api-key-invalid': '您的 API 密钥无效。',

@@ -73,7 +73,13 @@ t.test('an AuthenticationError of a key has its code, status and English message
     t.notOk('cause' in error, `${key}: no cause where none was given`)
     t.equal(error.retryAfter, undefined, key)
   }
-  t.same(seen, new Set(messageKeys()), 'every key has a row')
+  // One more message of a code.
+  const key = 'auth.logged-out'
+  const loggedOut = new AuthenticationError(key)
+  const { code, message } = loggedOut
+  t.same([loggedOut.key, code, message], [key, 'ERR_AUTH_JWT_INVALID', englishOf(key)])
+  t.equal(new AuthenticationError(key, { code: 'ERR_AUTH_FORBIDDEN' }).key, 'auth.forbidden')
+  t.same(seen.add(key), new Set(messageKeys()), 'every key has a row')
 })
 
 t.test('the reference of errors has every code, with its status and its body', async (t) => {

@@ -62,6 +62,7 @@ t.test('the English messages are these', async (t) => {
     'auth.invalid-credentials': 'Invalid credentials.',
     'auth.no-credentials-provided': 'Invalid or missing authentication header.',
     'auth.jwt-invalid': 'Your authentication token is invalid.',
+    'auth.logged-out': 'You were logged out.',
     'auth.jwt-not-valid-yet': 'Your authentication token is not valid yet.',
     'auth.jwt-expired': 'Your authentication token is expired.',
     'auth.api-key-invalid': 'Your API key is invalid.',

@@ -6,6 +6,8 @@ export interface Catalogue {
   readonly 'auth.no-credentials-provided': string
   /** Your authentication token is invalid. */
   readonly 'auth.jwt-invalid': string
+  /** You were logged out. */
+  readonly 'auth.logged-out': string
   /** Your authentication token is not valid yet. */
   readonly 'auth.jwt-not-valid-yet': string
   /** Your authentication token is expired. */

@@ -5,7 +5,7 @@ import type {
   RefusalCode,
 } from '../../types/errors.js'
 import type { MessageKey } from '../../types/messages.js'
-import { codeOfKey, englishOf, refusalOf, type RefusalRow } from './refusals.js'
+import { codeOfKey, englishOf, keyOf, refusalOf, type RefusalRow } from './refusals.js'
 
 /**
  * Thrown by an authenticator to reject a request: a 401, or a 429 or 503 when the client has to wait.
@@ -31,7 +31,8 @@ export class AuthenticationError extends Error implements AuthenticationErrorLik
     options: { cause?: unknown; retryAfter?: number; code?: RefusalCode } = {},
   ) {
     const code = options.code ?? codeOfKey(keyOrText) ?? 'ERR_AUTH_REFUSED'
-    const { key, status } = refusalOf(code) as RefusalRow
+    const { status } = refusalOf(code) as RefusalRow
+    const key = keyOf(code, keyOrText)
     super((key && englishOf(key)) ?? keyOrText, 'cause' in options ? { cause: options.cause } : {})
     this.code = code
     this.key = key

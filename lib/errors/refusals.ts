@@ -55,6 +55,11 @@ const refusals: { [Code in RefusalCode]?: RefusalRow } = Object.assign(Object.cr
   ERR_AUTH_STORE_UNAVAILABLE: busy,
 } satisfies RejectionTable['codes'])
 
+/** Codes that have one more message, by its key. */
+const otherKeys: ReadonlyMap<unknown, RefusalCode> = new Map([
+  ['auth.logged-out', 'ERR_AUTH_JWT_INVALID'],
+])
+
 /** The messages in English. */
 const english: { [Key in MessageKey]?: string } = { ...en }
 
@@ -85,8 +90,13 @@ export function messageKeys(): string[] {
   return Object.keys(english)
 }
 
-/** @returns the first code whose message has this key */
+/** @returns the first code whose message has this key, or that has it as one more */
 export function codeOfKey(text: string): RefusalCode | undefined {
   const codes = Object.keys(refusals) as RefusalCode[]
-  return codes.find((code) => refusals[code]?.key === text)
+  return codes.find((code) => refusals[code]?.key === text) ?? otherKeys.get(text)
+}
+
+/** The key of an error's message: its own, if the code has it, or else that of the code. */
+export function keyOf(code: RefusalCode, own: unknown): MessageKey | null {
+  return otherKeys.get(own) === code ? (own as MessageKey) : (refusals[code] as RefusalRow).key
 }

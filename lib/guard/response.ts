@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { jsonOf } from '../common/objects.js'
-import { refusalOf, type RefusalRow } from '../errors/refusals.js'
+import { keyOf, refusalOf, type RefusalRow } from '../errors/refusals.js'
 import { credentialsOf } from '../http/authorization.js'
 import { challenge } from '../http/challenge.js'
 import { membersOf } from '../authenticators/any-of.js'
@@ -16,7 +16,7 @@ export function messageOf(
   request: FastifyRequest,
   { translator }: Registration,
 ): LocalizedText {
-  const { key } = rowOf(error)
+  const key = keyOf(error.code, error.key)
   // An app may set it to what a query parser returns, such as an array.
   const lang: unknown = request.lang
   return key === null

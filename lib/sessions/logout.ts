@@ -73,7 +73,7 @@ async function ofAccessToken(
   const { sid, sub } = claims
   const isOurs = typeof sid === 'string' && isUsableName(sid) && isOwnSession(tools, sid)
   if (!isOurs || !isUsableName(sub)) throw refusal('auth.jwt-invalid', { cause: 'claim sid' })
-  if (revocations.has(sid)) throw refusal('auth.jwt-invalid', { cause: 'session revoked' })
+  if (revocations.has(sid)) throw refusal('auth.logged-out', { cause: 'session revoked' })
   if (tokenChecks.length > 0) {
     const user = requireUser(await tools.find(sub, request))
     for (const check of tokenChecks) check.user?.(user, claims)

@@ -34,7 +34,7 @@ export function create({ jwtService, log }: FeatureContext): Feature {
         user(user, { iat }) {
           const start = startOf(user)
           if (start === 0 || (typeof iat === 'number' && iat >= start)) return
-          throw refusal('auth.jwt-invalid', { cause: 'claim iat: before the tokens of the user' })
+          throw refusal('auth.logged-out', { cause: 'claim iat: before the tokens of the user' })
         },
       },
     ],

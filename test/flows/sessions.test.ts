@@ -279,7 +279,7 @@ t.test('a token from before validAfterField cannot log out everywhere', async (t
   const everywhere = true
   const byAccess = await post('/logout', { everywhere }, bearer(old.token))
   isRejection(t, byAccess, {
-    error: messages.jwtInvalid,
+    error: messages.loggedOut,
     challenge: tokenChallenge('The token is invalid'),
   })
   t.equal((await app.authn.sessions.list('alice')).length, 2)

@@ -17,6 +17,7 @@ export const messages = {
   invalid: 'Invalid credentials.',
   none: 'Invalid or missing authentication header.',
   notAccepted: 'This route does not accept these credentials.',
+  loggedOut: 'You were logged out.',
   jwtInvalid: 'Your authentication token is invalid.',
   jwtEarly: 'Your authentication token is not valid yet.',
   jwtExpired: 'Your authentication token is expired.',

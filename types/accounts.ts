@@ -54,7 +54,7 @@ export interface AccountsOptions<Stored extends object = StoredUser> {
 export interface AccountLimits {
   /** E-mails to one address, requested by all clients together. Changes of address have a count of their own. Default 3. */
   perRecipient?: number | undefined
-  /** E-mails requested by one client: one address, or the first 64 bits of an IPv6 address. Default 30. */
+  /** E-mails requested by one client: an IPv4 address, or the first 48 bits of an IPv6 address. Default 30. */
   perAddress?: number | undefined
   /** Seconds after the first one until the count is reset. Default 3600. */
   window?: number | undefined

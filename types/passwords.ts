@@ -104,7 +104,7 @@ export type HashingOptions = HashParameters & {
    * threads, so that file and DNS work never waits for them; shared by all apps of the process.
    */
   concurrency?: number | undefined
-  /** How many requests may wait, of one address a quarter of them; more get a 503. Default 64. */
+  /** How many requests may wait, a quarter of them of one client (an IPv4 address, or an IPv6 /48); more get a 503. Default 64. */
   maxQueue?: number | undefined
   /** How long each may wait, in seconds, before it gets a 503. Default 5. */
   maxWait?: number | undefined

@@ -1,7 +1,7 @@
 import { digestOf } from '../common/digest.js'
 import { refusal } from '../errors/errors.js'
 import { Counters } from '../throttle/counters.js'
-import { addressOf } from '../throttle/throttle.js'
+import { clientOf } from '../throttle/throttle.js'
 import type { RedisCounters } from '../throttle/redis-counters.js'
 import type { ResolvedAccounts } from './options.js'
 
@@ -22,7 +22,7 @@ export function mailLimits(
     // Redis must not learn addresses.
     const recipient = digestOf(email)
     const to = `mails-${isChange ? 'moved-' : ''}to:${recipient}`
-    const by = `mails-by:${addressOf(ip)}`
+    const by = `mails-by:${clientOf(ip)}`
     // The client first: what it may not send must not count for a recipient.
     const limits: [key: string, limit: number][] = [
       [by, perAddress],

@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os'
 import type { FastifyRequest } from 'fastify'
 import { ABANDONED, isGone, onGone } from '../http/disconnect.js'
 import { refusal } from '../errors/errors.js'
-import { addressOf } from '../throttle/throttle.js'
+import { clientOf } from '../throttle/throttle.js'
 import { defaults } from '../options/defaults.js'
 
 interface QueueSettings {
@@ -68,8 +68,8 @@ export function defaultConcurrency(): number {
 export class HashingQueue {
   readonly stats = { running: 0, waiting: 0, refused: 0, memory: 0, replaced: 0 }
   readonly #slots: Slots
-  /** How many requests of each address wait. */
-  readonly #ofAddress = new Map<string, number>()
+  /** How many requests of each client wait. */
+  readonly #ofClient = new Map<string, number>()
 
   constructor(private readonly settings: QueueSettings) {
     const { concurrency, budget } = settings
@@ -87,7 +87,7 @@ export class HashingQueue {
    * @param work - called with `true` when it had to wait
    * @param request - removed from the queue when its client disconnects
    * @param wanted - KiB that it takes
-   * @throws ERR_AUTH_OVERLOADED when too many wait, in all or of the address of the request, or when one waits too long; ABANDONED
+   * @throws ERR_AUTH_OVERLOADED when too many wait, in all or of the client of the request, or when one waits too long; ABANDONED
    */
   async run<T>(
     work: (waited: boolean) => Promise<T>,
@@ -115,16 +115,16 @@ export class HashingQueue {
 
   #wait(request: FastifyRequest | undefined, memory: number): Promise<void> {
     const { maxQueue, maxWait } = this.settings
-    const address = request === undefined ? null : addressOf(request.ip)
+    const client = request === undefined ? null : clientOf(request.ip)
     // One client must not fill the queue for all others.
-    const isFull = address !== null && this.#count(address) >= Math.max(1, Math.floor(maxQueue / 4))
+    const isFull = client !== null && this.#count(client) >= Math.max(1, Math.floor(maxQueue / 4))
     if (isFull || this.stats.waiting >= maxQueue) throw this.#overloaded()
     this.stats.waiting += 1
-    this.#count(address, 1)
+    this.#count(client, 1)
     return new Promise((resolve, reject) => {
       const leave = (settle: () => void): void => {
         this.stats.waiting -= 1
-        this.#count(address, -1)
+        this.#count(client, -1)
         this.#slots.waiting.delete(enter)
         clearTimeout(timer)
         unwatch?.()
@@ -147,12 +147,12 @@ export class HashingQueue {
     })
   }
 
-  /** @param change - 1 for a request that begins to wait, and -1 when it leaves. @returns how many of the address wait */
-  #count(address: string | null, change = 0): number {
-    if (address === null) return 0
-    const count = (this.#ofAddress.get(address) ?? 0) + change
-    if (count === 0) this.#ofAddress.delete(address)
-    else this.#ofAddress.set(address, count)
+  /** @param change - 1 for a request that begins to wait, and -1 when it leaves. @returns how many of the client wait */
+  #count(client: string | null, change = 0): number {
+    if (client === null) return 0
+    const count = (this.#ofClient.get(client) ?? 0) + change
+    if (count === 0) this.#ofClient.delete(client)
+    else this.#ofClient.set(client, count)
     return count
   }
 

@@ -1,20 +1,20 @@
 import type { FastifyRequest } from 'fastify'
 import { refusal } from '../errors/errors.js'
 import { ABANDONED, isGone, onGone } from '../http/disconnect.js'
-import { addressOf } from './throttle.js'
+import { clientOf } from './throttle.js'
 
-/** The look-ups of one address. */
+/** The look-ups of one client. */
 interface Line {
   running: number
   /** A set keeps the order, and allows removal from the middle. Called with an error, a request stops to wait. */
   readonly waiting: Set<(error?: unknown) => void>
 }
 
-/** For each address. */
+/** For each client. */
 const [maxRunning, maxWaiting] = [16, 1000]
 
 /**
- * Limits how many look-ups of one address run in a store at once. Whoever knows the form of a key can make up any number
+ * Limits how many look-ups of one client run in a store at once. Whoever knows the form of a key can make up any number
  * of keys, and each is a query: without a limit, those of one client would fill the connections of the store.
  */
 export class Lookups {
@@ -27,9 +27,9 @@ export class Lookups {
    */
   async run<T>(request: FastifyRequest, work: () => Promise<T>): Promise<T> {
     if (isGone(request)) throw ABANDONED
-    const address = addressOf(request.ip)
-    const line = this.#lines.get(address) ?? { running: 0, waiting: new Set() }
-    this.#lines.set(address, line)
+    const client = clientOf(request.ip)
+    const line = this.#lines.get(client) ?? { running: 0, waiting: new Set() }
+    this.#lines.set(client, line)
     if (line.running >= maxRunning) await wait(line, request)
     else line.running += 1
     try {
@@ -45,7 +45,7 @@ export class Lookups {
     } finally {
       const [next] = line.waiting
       if (next !== undefined) next()
-      else if ((line.running -= 1) === 0) this.#lines.delete(address)
+      else if ((line.running -= 1) === 0) this.#lines.delete(client)
     }
   }
 }

@@ -6,7 +6,7 @@ import type { ResolvedThrottle } from '../options/resolve.js'
 import { Counters, type Counted } from './counters.js'
 import type { RedisCounters } from './redis-counters.js'
 
-/** A /48 of which so many /64 have failed counts as one address: one customer of a provider may have all of it. */
+/** A /48 of which so many /64 have failed counts as one address. Until then, one host locks out none of its neighbours. */
 const mostNetworks = 16
 
 /** Counts failed attempts in memory and, where configured, in Redis. Limits hold while Redis is down or read-only. */
@@ -36,7 +36,7 @@ export class Throttle {
 
   #placeOf(ip: string | undefined) {
     const address = addressOf(ip)
-    const wide = address.replace(/:[^:]*::\/64$/, '::/48')
+    const wide = clientOf(ip)
     if (wide === address) return { place: address, networks: null }
     const networks = `${this.space}networks:${wide}`
     const isWide = (this.memory.get(networks)?.consumedPoints ?? 0) >= mostNetworks
@@ -125,12 +125,24 @@ export function spellingOf(name: string): string {
   return name.normalize('NFKD').replace(ignored, '').trim().toUpperCase()
 }
 
+/**
+ * What counts as one client, in every limit: an IPv4 address, or an IPv6 /48, since one customer of a provider may have all
+ * of it. Clients without an address, as on a Unix socket, count as one.
+ */
+export function clientOf(ip: string | undefined): string {
+  return addressOf(ip).replace(/:[^:]*::\/64$/, '::/48')
+}
+
+/** The longest address that is read, with a zone and a port. */
+const longest = 64
+
 /** @returns an IPv4 address, or the first 64 bits of an IPv6 address, since one host has all of the rest */
 export function addressOf(ip: string | undefined): string {
   if (ip !== undefined && isIPv4(ip)) return ip
   // Some proxies append the port. Anything but an address shares one key, or a client could invent a new one each time.
-  const bare = ip?.replace(/^\[(.*)\](?::\d+)?$|^([\d.]+):\d+$/, '$1$2')
-  if (bare === undefined || !ipaddr.isValid(bare)) return 'unknown'
+  if (ip === undefined || ip.length > longest) return 'unknown'
+  const bare = ip.replace(/^\[(.*)\](?::\d+)?$|^([\d.]+):\d+$/, '$1$2')
+  if (!ipaddr.isValid(bare)) return 'unknown'
   const address = ipaddr.process(bare)
   if (address instanceof ipaddr.IPv4) return address.toString()
   const network = address.parts.slice(0, 4).map((part) => part.toString(16))

@@ -79,7 +79,7 @@ t.test('thirty e-mails from one address or IPv6 network, whoever gets them', asy
   }
   const networks: [first: (each: number) => string, other: string][] = [
     [() => '192.0.2.1', '192.0.2.2'],
-    [(each) => `2001:db8:1:2:${each.toString(16)}::1`, '2001:db8:1:3::1'],
+    [(each) => `2001:db8:1:${each.toString(16)}::1`, '2001:db8:2:1::1'],
   ]
   for (const [first, other] of networks) {
     for (let each = 0; each < 30; each += 1) t.equal(await ask(first(each)), '202 {}')

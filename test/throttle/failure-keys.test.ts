@@ -1,5 +1,5 @@
 import t from 'tap'
-import { addressOf, failureKeys } from '../../lib/throttle/throttle.js'
+import { addressOf, clientOf, failureKeys } from '../../lib/throttle/throttle.js'
 
 t.test('an IPv4 address has one key in every form, an IPv6 /64 has one key', async (t) => {
   const rows: [ip: string | undefined, expected: string][] = [
@@ -16,8 +16,15 @@ t.test('an IPv4 address has one key in every form, an IPv6 /64 has one key', asy
     ['proxy-7', 'unknown'],
     ['1.2.3.4, 5.6.7.8', 'unknown'],
     ['x'.repeat(10_000), 'unknown'],
+    [`fe80::1%${'x'.repeat(10_000)}`, 'unknown'],
   ]
-  for (const [ip, expected] of rows) t.equal(addressOf(ip), expected, String(ip).slice(0, 40))
+  for (const [ip, expected] of rows) {
+    t.equal(addressOf(ip), expected, String(ip).slice(0, 40))
+    const client = expected.includes('::/64') ? /^[\da-f]+:[\da-f]+:[\da-f]+::\/48$/ : expected
+    t.match(clientOf(ip), client, `the client of ${String(ip).slice(0, 40)}`)
+  }
+  t.equal(clientOf('2001:db8:1:2::1'), clientOf('2001:db8:1:ffff::1'), 'a /48 is one client')
+  t.not(clientOf('2001:db8:1:2::1'), clientOf('2001:db8:2:2::1'))
 })
 
 t.test('spellings of a name that databases take for one have one key', async (t) => {

@@ -45,10 +45,10 @@ t.test('of one address 16 lookups run at once, and its others wait in order', as
   t.equal(begun(again).filter(Boolean).length, 16, 'no place is lost, and none is won')
 })
 
-t.test('hosts of one IPv6 /64 count as one address', async (t) => {
+t.test('hosts of one IPv6 /48 count as one client', async (t) => {
   const lookups = new Lookups()
-  for (let host = 1; host <= 16; host++) arrive(lookups, `2001:db8::${host}`)
-  const rest = [arrive(lookups, '2001:db8::ff:1'), arrive(lookups, '2001:db8:0:1::1')]
+  for (let net = 1; net <= 16; net++) arrive(lookups, `2001:db8:0:${net}::1`)
+  const rest = [arrive(lookups, '2001:db8:0:ff::1'), arrive(lookups, '2001:db8:1:1::1')]
   await settle()
   t.strictSame(begun(rest), [false, true])
 })

@@ -150,7 +150,8 @@ export interface Registration {
   readonly defaultAuthenticators: readonly Authenticator[]
   readonly features: readonly Feature[]
   readonly tokenSources: readonly TokenSource[]
-  readonly tokenChecks: readonly TokenCheck[]
+  /** Also those of other registrations with sessions, whose tokens may have the same keys. */
+  readonly tokenChecks: TokenCheck[]
   readonly requestChecks: readonly NonNullable<Feature['checkRequest']>[]
   readonly onPass: readonly NonNullable<Feature['onPass']>[]
   readonly issueTokens: IssueTokens

@@ -59,7 +59,7 @@ export const features: Record<string, FeatureRow> = {
     isOn: ({ options: { sessions } }) => sessions !== undefined && sessions !== false,
     load: () => import('./sessions/feature.js'),
     rejections: ofSessions,
-    events: ['reuse', 'logout'],
+    events: ['reuse', 'logout', 'revoked'],
     hasApi: true,
   },
   loginWith: {

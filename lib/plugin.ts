@@ -68,7 +68,7 @@ async function build(
     defaultAuthenticators: defaultAuthenticators(options, authenticators, jwtService, features),
     features,
     tokenSources: features.flatMap((feature) => feature.tokenSources ?? []),
-    tokenChecks,
+    tokenChecks: [...tokenChecks],
     requestChecks: features.flatMap((feature) => feature.checkRequest ?? []),
     onPass: features.flatMap((feature) => feature.onPass ?? []),
     issueTokens: only(features, 'issueTokens') ?? tokenIssuer(options, jwtService, tokenChecks),

@@ -74,7 +74,7 @@ t.test('the exported channels are those of node:diagnostics_channel by name', as
     Object.keys(exported).map((name) => `fastify-authn:${name}`),
     [
       ...names,
-      ...['rehash', 'issuer', 'reuse', 'logout', 'provider', 'account', 'apiKey'].map(
+      ...['rehash', 'issuer', 'reuse', 'logout', 'revoked', 'provider', 'account', 'apiKey'].map(
         (name) => `fastify-authn:${name}`,
       ),
     ],

@@ -105,7 +105,7 @@ export interface Sessions {
    */
   list(sub: string | number): Promise<SessionInfo[]>
   /**
-   * Revokes a session, or all sessions of a user. Their access tokens are rejected at once in this process, and within
+   * Revokes a session, or all sessions of a user, in all registrations of the app with the same `userService`. Their access tokens are rejected at once in this process, and within
    * a second in all others that reach the store.
    *
    * @returns how many sessions this call has revoked
@@ -154,6 +154,15 @@ export interface LogoutEvent extends ReuseEvent {
   readonly everywhere: boolean
   /** How many sessions were revoked. */
   readonly revoked: number
+}
+
+/**
+ * Published when a session was revoked, for whatever reason, in each process that learns of it, once: in the one that
+ * revokes it at once, in others when the store reports it. Close the streams and sockets of the session.
+ */
+export interface RevokedEvent {
+  /** The session: the `id` that {@link Sessions.of} returned for its requests. */
+  readonly sid: string
 }
 
 declare module './options.js' {
@@ -210,5 +219,7 @@ declare module './events.js' {
     readonly reuse: ReuseEvent
     /** A client has logged out, or a login has revoked an earlier session. */
     readonly logout: LogoutEvent
+    /** A session was revoked, here or in another process. */
+    readonly revoked: RevokedEvent
   }
 }

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { declaredProperty, isDeclared } from '../common/objects.js'
 import { faultOf, isAuthenticationError, refusal } from '../errors/errors.js'
 import { channels } from '../events.js'
-import { claimsMaker, issuedAfter } from '../login/token.js'
+import { claimsMaker, issuedAfter, otherSubject } from '../login/token.js'
 import { nfcOf } from '../passwords/nfc.js'
 import { localClaimsOf, storedUser } from '../request/state.js'
 import { findUser } from '../users/user.js'
@@ -100,9 +100,9 @@ export class AccountTools {
     const { sub } = await this.#claimsOf(values.email, request, user)
     const isAddress = String(sub).toLowerCase() === values.email.toLowerCase()
     if (sub === subject && !isAddress) return sub
-    const text = isAddress
-      ? 'login.subject returned the address, so that the next user of that address would find the sessions of this one. Return an id from it, by which findByUsername finds the user too.'
-      : 'login.claims returned another "sub" than login.subject, so that sessions could not be revoked by it. Return it from login.subject.'
+    if (!isAddress) throw fault(otherSubject())
+    const text =
+      'login.subject returned the address, so that the next user of that address would find the sessions of this one. Return an id from it, by which findByUsername finds the user too.'
     throw fault(new TypeError(text))
   }
 

@@ -29,7 +29,7 @@ export function checkSharedKeys(registrations: readonly Registration[]): void {
 }
 
 /** Whether two registrations have a key in common, and neither audiences nor issuers that differ. */
-export function acceptSameTokens(
+function acceptSameTokens(
   { jwtService: one }: Registration,
   { jwtService: other }: Registration,
 ): boolean {
@@ -90,7 +90,10 @@ function haveSameClaims(one: Claims, other: Claims): boolean {
  * One object; or two with the same members and the same function `findByUsername` among them, which options that are
  * written twice give. Of two classes with members in common, such as a database, each may find its own users.
  */
-function isSameService(one: UserService | undefined, other: UserService | undefined): boolean {
+export function isSameService(
+  one: UserService | undefined,
+  other: UserService | undefined,
+): boolean {
   if (one === undefined || other === undefined || one === other) return true
   const [mine, theirs] = [one, other].map((each) => Object.entries(each))
   return (

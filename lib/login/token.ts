@@ -82,8 +82,10 @@ export type ClaimsOf = ReturnType<typeof claimsMaker>
  * Makes the function that asks the app for the claims of a user's tokens. A login calls it with the submitted username, a
  * refresh with the `sub` of the session. It rejects with an AuthenticationFault if `login.subject` or `login.claims` throws
  * or returns an invalid value.
+ *
+ * @param needsSubject - whether `login.claims` must not set another `sub` than `login.subject`
  */
-export function claimsMaker(login: ResolvedLogin | false) {
+export function claimsMaker(login: ResolvedLogin | false, needsSubject = () => false) {
   const { subject, claims, usernameField }: LoginOptions = login || {}
   const nameFields = new Set([usernameField ?? 'username', 'username', 'name', 'email'])
   let hasWarned = false
@@ -91,6 +93,7 @@ export function claimsMaker(login: ResolvedLogin | false) {
     try {
       const sub = subject === undefined ? name : await subject(user, String(name))
       const own = checked((await claims?.(request, user)) ?? {}, sub)
+      if (subject !== undefined && own.sub !== sub && needsSubject()) throw otherSubject()
       if (!hasWarned && isOtherSpelling(own.sub, user, nameFields)) {
         hasWarned = true
         request.log.warn(otherSpelling)
@@ -101,6 +104,12 @@ export function claimsMaker(login: ResolvedLogin | false) {
     }
   }
 }
+
+/** Of sessions whose user the option `accounts` could not find. */
+export const otherSubject = (): TypeError =>
+  new TypeError(
+    'login.claims returned another "sub" than login.subject, so that "accounts" could not revoke sessions by it. Return it from login.subject, and leave it out of login.claims.',
+  )
 
 const otherSpelling =
   "fastify-authn: findByUsername found a user whose name is spelled differently from the submitted one, such as Alice for alice. Tokens and sessions have the submitted name, so revoke({ sub: 'alice' }) leaves Alice logged in. Set login: { subject: (user) => user.name }, with the name by which findByUsername finds the user. This is logged once"

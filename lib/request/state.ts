@@ -62,13 +62,9 @@ export function ensureState(request: Stateful): RequestState {
   return (request[kRequestState] ??= createState())
 }
 
-const noCookies: Cookies = new Map()
-
 /** The cookies of a request, whose header is read once. */
 export function cookiesOf(request: FastifyRequest): Cookies {
-  const { cookie } = request.headers
-  if (cookie === undefined) return noCookies
-  return (ensureState(request).cookies ??= parseCookies(cookie))
+  return (ensureState(request).cookies ??= parseCookies(request.headers.cookie ?? ''))
 }
 
 /** The value of one cookie: null when it is missing or empty; MALFORMED when it was sent twice. */

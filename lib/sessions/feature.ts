@@ -1,15 +1,19 @@
-import { acceptSameTokens } from '../authenticators/shared-keys.js'
+import { isSameService } from '../authenticators/shared-keys.js'
 import { isUsageError, wrongOption } from '../errors/errors.js'
 import { wantedLogin } from '../login/route.js'
 import { sessionsApi } from './api.js'
 import { beginSession } from './issue.js'
 import { revokeReplaced } from './logout.js'
 import { sessionRoutes } from './routes.js'
-import { openTools, storeTimeout } from './tools.js'
+import { isOwnSession, openTools, storeTimeout, type SessionTools } from './tools.js'
 import type { Feature, FeatureContext } from '../feature.js'
+import type { TokenCheck } from '../tokens/issued.js'
 import type { ResolvedSessions } from './options.js'
 
 export { resolve, schema } from './options.js'
+
+/** The tools of each registration, by its scope. */
+const toolsOf = new WeakMap<FeatureContext['app'], SessionTools>()
 
 /**
  * The option `sessions`: refresh tokens, logout, and access tokens that can be revoked.
@@ -26,11 +30,19 @@ export function create(context: FeatureContext<ResolvedSessions>): Feature {
       'option "login.tokenFunc" cannot be used with "sessions": its tokens lack the claim "sid", so they could not be revoked. Use login.claims instead, which adds claims to the tokens of the plugin.',
     )
   }
-  const tools = openTools(context)
+  const needsSubject = (): boolean => tools.family.some(({ hasAccounts }) => hasAccounts)
+  const tools: SessionTools = { ...openTools(context, needsSubject), family: [] }
+  toolsOf.set(app, tools)
   const { service, method } = tools
   if (service.hasKeySet) service.require(method, 'sign', 'the option "sessions"')
   const { store, client, revocations } = tools
   store.watch(revocations)
+  /** For registrations with the same keys, which accept the tokens of these sessions. */
+  const ofOthers: TokenCheck = {
+    claims(claims) {
+      if (isOwnSession(tools, String(claims.sid))) revocations.check(claims)
+    },
+  }
   return {
     name: 'sessions',
     api: sessionsApi(tools, app),
@@ -44,10 +56,18 @@ export function create(context: FeatureContext<ResolvedSessions>): Feature {
       return login === null ? [] : sessionRoutes(registration, login, tools)
     },
     check(registration, all) {
-      if (all.some((other) => other !== registration && acceptSameTokens(registration, other))) {
-        app.log.warn(
-          'fastify-authn: another registration verifies with the same key, but does not know these sessions, so it accepts access tokens of revoked sessions until they expire. Give each its own "audience", or use one registration for both.',
+      const isRelated = (other: typeof registration): boolean =>
+        isSameService(options.userService, other.options.userService)
+      tools.family = all.filter(isRelated).flatMap((each) => toolsOf.get(each.app) ?? [])
+      const { login } = options
+      if (needsSubject() && login !== false && login.subject === undefined) {
+        wrongOption(
+          `option "login.subject" is missing in the scope ${JSON.stringify(app.prefix || '/')}: another registration with the same "userService" has "accounts", and its resets revoke the sessions here by their "sub". Set the "login.subject" that it has.`,
         )
+      }
+      for (const each of all) {
+        if (each === registration || each.tokenChecks.includes(ofOthers)) continue
+        each.tokenChecks.push(ofOthers)
       }
     },
     stats: () => ({

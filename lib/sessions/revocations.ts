@@ -1,4 +1,6 @@
+import { LRUCache } from 'lru-cache'
 import { refusal } from '../errors/errors.js'
+import { channels } from '../events.js'
 import type { JwtClaims } from '../../types/request-extra.js'
 import type { Revocation, SessionWatcher } from '../../types/sessions.js'
 
@@ -6,6 +8,9 @@ import type { Revocation, SessionWatcher } from '../../types/sessions.js'
 const retryAfter = 1
 /** Milliseconds between two searches for revocations that have expired. */
 const sweepEvery = 10_000
+
+/** What this process has published: several apps in it may learn of a revocation. */
+const published = new LRUCache<string, true>({ max: 10_000 })
 
 /**
  * Revoked sessions whose access tokens have not expired yet. They are kept in memory, so that no request has to ask the
@@ -35,7 +40,13 @@ export class Revocations implements SessionWatcher {
 
   add(sid: string, seconds: number): void {
     const until = performance.now() + seconds * 1000
+    const isNew = !this.#until.has(sid)
     if (until > (this.#until.get(sid) ?? 0)) this.#until.set(sid, until)
+    // Before the first `caughtUp`, tokens of sessions are rejected, so that nothing can be open.
+    if (isNew && this.#hasCaughtUp && !published.has(sid)) {
+      published.set(sid, true)
+      channels.revoked.publish({ sid })
+    }
     if (performance.now() >= this.#nextSweep) this.#sweep()
   }
 
@@ -46,7 +57,7 @@ export class Revocations implements SessionWatcher {
       throw refusal('auth.overloaded', { code: 'ERR_AUTH_STORE_UNAVAILABLE', retryAfter })
     }
     if (this.#until.size > 0 && this.#until.has(sid as string)) {
-      throw refusal('auth.jwt-invalid', { cause: 'session revoked' })
+      throw refusal('auth.logged-out', { cause: 'session revoked' })
     }
   }
 

@@ -21,10 +21,16 @@ export const storeTimeout = 5
 const longestTolerance = 300
 
 /** Shared by the functions that begin, refresh and revoke the sessions of a registration. */
-export type SessionTools = ReturnType<typeof openTools>
+export interface SessionTools extends ReturnType<typeof openTools> {
+  /** Those of all registrations of the app with the same user service, this one included. */
+  family: readonly SessionTools[]
+}
 
-/** @throws ERR_AUTH_OPTION */
-export function openTools(context: FeatureContext<ResolvedSessions>) {
+/**
+ * @param needsSubject - whether sessions must have the `sub` that `login.subject` returns
+ * @throws ERR_AUTH_OPTION
+ */
+export function openTools(context: FeatureContext<ResolvedSessions>, needsSubject: () => boolean) {
   const { app, options, jwtService: service, tokenChecks } = context
   const { store: factory = memorySessions(), ...settings } = context.resolved
   const { userService, userServiceTimeout } = options
@@ -59,7 +65,8 @@ export function openTools(context: FeatureContext<ResolvedSessions>) {
     revocationTtl: service.expiry + longestTolerance,
     find: (name: string | number, request: FastifyRequest) =>
       findUser(userService as UserService, name, request, userServiceTimeout),
-    claimsOf: claimsMaker(options.login),
+    hasAccounts: options.accounts !== undefined,
+    claimsOf: claimsMaker(options.login, needsSubject),
     tokenChecks,
     counts: { begun: 0, refreshed: 0, reused: 0 },
   }
@@ -71,12 +78,21 @@ export function isOwnSession({ tag }: Pick<SessionTools, 'tag'>, sid: string): b
 }
 
 /**
- * Revokes sessions: in this process at once, in all others when the store reports it.
+ * Revokes sessions, of a user those in all registrations with the same user service: in this process at once, in all others
+ * when the store reports it.
  *
- * @returns how many the store has revoked
+ * @returns how many the stores have revoked
  * @throws (rejects) ERR_AUTH_STORE_UNAVAILABLE
  */
-export async function revokeSessions(
+export async function revokeSessions(tools: SessionTools, which: SessionChoice): Promise<number> {
+  const { family } = tools
+  const owners =
+    'sub' in which ? family : [family.find((each) => isOwnSession(each, which.sid)) ?? tools]
+  const counts = await Promise.all(owners.map((each) => revokeOwn(each, which)))
+  return counts.reduce((sum, count) => sum + count, 0)
+}
+
+async function revokeOwn(
   { client, revocations, userRevocations, revocationTtl, instance }: SessionTools,
   which: SessionChoice,
 ): Promise<number> {

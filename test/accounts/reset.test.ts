@@ -235,6 +235,38 @@ t.test('a login.claims with another sub is a 500, and changes nothing', async (t
   t.match(lines.join(), /login\.subject.*ERR_AUTH_ACCOUNTS/)
 })
 
+t.test('a login.claims with another sub than login.subject is a 500 at each login', async (t) => {
+  const given: { sub?: string | number } = {}
+  const login = {
+    usernameField: 'email',
+    subject: (user: object) => (user as AccountUser).id,
+    claims: () => ({ ...given, team: 'red' }),
+  }
+  const { app, post, lines, tokenOf } = await accountsApp(t, {}, { login })
+  const body = { email: alice, password }
+  const first = await post('/login', body)
+  t.equal(answerOf(first), '200 tokens')
+  const { refreshToken } = JSON.parse(first.body) as { refreshToken: string }
+  const token = await tokenOf('/sign-up', { email: 'dora@example.com' })
+  for (given.sub of ['other', '1']) {
+    lines.length = 0
+    t.equal(answerOf(await post('/login', body)), '500 ERR_AUTH_TOKEN_FUNC')
+    t.match(lines.join(''), /login\.claims.*login\.subject/)
+    t.equal(answerOf(await post('/login/refresh', { refreshToken })), '500 ERR_AUTH_TOKEN_FUNC')
+    t.equal(answerOf(await post('/begin', { id: 1 })), '500 ERR_AUTH_TOKEN_FUNC')
+  }
+  t.equal((await app.authn.sessions.list(1)).length, 1)
+  given.sub = 1
+  t.equal(answerOf(await post('/login', body)), '200 tokens')
+  t.equal(answerOf(await post('/login/refresh', { refreshToken })), '200 tokens')
+  const dora = { token, password: newPassword }
+  t.equal(
+    answerOf(await post('/sign-up/finish', dora)),
+    '500 ERR_AUTH_ACCOUNTS',
+    'she has the id 4',
+  )
+})
+
 t.test('a subject that fails, and a user without an address, are a 500', async (t) => {
   const failing = {
     usernameField: 'email',

@@ -100,9 +100,9 @@ export class AccountTools {
     const { sub } = await this.#claimsOf(values.email, request, user)
     const isAddress = String(sub).toLowerCase() === values.email.toLowerCase()
     if (sub === subject && !isAddress) return sub
-    if (!isAddress) throw fault(otherSubject())
-    const text =
-      'login.subject returned the address, so that the next user of that address would find the sessions of this one. Return an id from it, by which findByUsername finds the user too.'
+    const text = isAddress
+      ? 'login.subject returned the address, so that the next user of that address would find the sessions of this one. Return an id from it, by which findByUsername finds the user too.'
+      : otherSubject
     throw fault(new TypeError(text))
   }
 

@@ -90,10 +90,7 @@ function haveSameClaims(one: Claims, other: Claims): boolean {
  * One object; or two with the same members and the same function `findByUsername` among them, which options that are
  * written twice give. Of two classes with members in common, such as a database, each may find its own users.
  */
-export function isSameService(
-  one: UserService | undefined,
-  other: UserService | undefined,
-): boolean {
+export function isSameService(one?: UserService, other?: UserService): boolean {
   if (one === undefined || other === undefined || one === other) return true
   const [mine, theirs] = [one, other].map((each) => Object.entries(each))
   return (

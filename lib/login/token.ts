@@ -81,9 +81,7 @@ export type ClaimsOf = ReturnType<typeof claimsMaker>
 /**
  * Makes the function that asks the app for the claims of a user's tokens. A login calls it with the submitted username, a
  * refresh with the `sub` of the session. It rejects with an AuthenticationFault if `login.subject` or `login.claims` throws
- * or returns an invalid value.
- *
- * @param needsSubject - whether `login.claims` must not set another `sub` than `login.subject`
+ * or returns an invalid value, and where `needsSubject` says so, for a `sub` of the claims that is not that of the subject.
  */
 export function claimsMaker(login: ResolvedLogin | false, needsSubject = () => false) {
   const { subject, claims, usernameField }: LoginOptions = login || {}
@@ -93,7 +91,8 @@ export function claimsMaker(login: ResolvedLogin | false, needsSubject = () => f
     try {
       const sub = subject === undefined ? name : await subject(user, String(name))
       const own = checked((await claims?.(request, user)) ?? {}, sub)
-      if (subject !== undefined && own.sub !== sub && needsSubject()) throw otherSubject()
+      if (subject !== undefined && own.sub !== sub && needsSubject())
+        throw new TypeError(otherSubject)
       if (!hasWarned && isOtherSpelling(own.sub, user, nameFields)) {
         hasWarned = true
         request.log.warn(otherSpelling)
@@ -105,11 +104,9 @@ export function claimsMaker(login: ResolvedLogin | false, needsSubject = () => f
   }
 }
 
-/** Of sessions whose user the option `accounts` could not find. */
-export const otherSubject = (): TypeError =>
-  new TypeError(
-    'login.claims returned another "sub" than login.subject, so that "accounts" could not revoke sessions by it. Return it from login.subject, and leave it out of login.claims.',
-  )
+/** The option `accounts` could not find the sessions of the user. */
+export const otherSubject =
+  'login.claims returned another "sub" than login.subject, so that "accounts" could not revoke sessions by it. Return it from login.subject, and leave it out of login.claims.'
 
 const otherSpelling =
   "fastify-authn: findByUsername found a user whose name is spelled differently from the submitted one, such as Alice for alice. Tokens and sessions have the submitted name, so revoke({ sub: 'alice' }) leaves Alice logged in. Set login: { subject: (user) => user.name }, with the name by which findByUsername finds the user. This is logged once"

@@ -65,10 +65,9 @@ export function create(context: FeatureContext<ResolvedSessions>): Feature {
           `option "login.subject" is missing in the scope ${JSON.stringify(app.prefix || '/')}: another registration with the same "userService" has "accounts", and its resets revoke the sessions here by their "sub". Set the "login.subject" that it has.`,
         )
       }
-      for (const each of all) {
-        if (each === registration || each.tokenChecks.includes(ofOthers)) continue
-        each.tokenChecks.push(ofOthers)
-      }
+      const others = all.filter((each) => each !== registration)
+      for (const { tokenChecks } of others)
+        if (!tokenChecks.includes(ofOthers)) tokenChecks.push(ofOthers)
     },
     stats: () => ({
       ...tools.counts,

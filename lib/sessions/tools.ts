@@ -26,10 +26,7 @@ export interface SessionTools extends ReturnType<typeof openTools> {
   family: readonly SessionTools[]
 }
 
-/**
- * @param needsSubject - whether sessions must have the `sub` that `login.subject` returns
- * @throws ERR_AUTH_OPTION
- */
+/** @param needsSubject - whether sessions need the `sub` that `login.subject` returns @throws ERR_AUTH_OPTION */
 export function openTools(context: FeatureContext<ResolvedSessions>, needsSubject: () => boolean) {
   const { app, options, jwtService: service, tokenChecks } = context
   const { store: factory = memorySessions(), ...settings } = context.resolved
@@ -85,9 +82,8 @@ export function isOwnSession({ tag }: Pick<SessionTools, 'tag'>, sid: string): b
  * @throws (rejects) ERR_AUTH_STORE_UNAVAILABLE
  */
 export async function revokeSessions(tools: SessionTools, which: SessionChoice): Promise<number> {
-  const { family } = tools
-  const owners =
-    'sub' in which ? family : [family.find((each) => isOwnSession(each, which.sid)) ?? tools]
+  const ownerOf = (sid: string) => tools.family.find((each) => isOwnSession(each, sid)) ?? tools
+  const owners = 'sub' in which ? tools.family : [ownerOf(which.sid)]
   const counts = await Promise.all(owners.map((each) => revokeOwn(each, which)))
   return counts.reduce((sum, count) => sum + count, 0)
 }

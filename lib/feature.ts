@@ -95,6 +95,8 @@ export interface Feature {
     forbidden?(methods: readonly string[]): string | null
   }
   readonly api?: object
+  /** What stands for `{name}` in messages. */
+  readonly messageValues?: Readonly<Record<string, string>>
   stats?(): object
   /** Called when the app is ready. */
   ready?(): void | Promise<void>

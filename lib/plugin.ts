@@ -56,13 +56,14 @@ async function build(
   const outer = outerOf(app)
   const inherited = options.errorBody === undefined && outer !== null && registrationOf(outer)
   const { errorBody, errorSchema } = inherited || options
+  const messageValues = Object.assign({}, ...features.map((each) => each.messageValues))
   const initialized = new Map<Authenticator, Promise<void>>()
   return {
     app,
     options,
     jwtService,
     passwords: await createPasswordTools(options, record, app.log),
-    translator: createTranslator(options.languages, options.defaultLanguage),
+    translator: createTranslator(options.languages, options.defaultLanguage, messageValues),
     hiddenFields: new Set([options.passwordField]),
     authenticators,
     defaultAuthenticators: defaultAuthenticators(options, authenticators, jwtService, features),

@@ -23,7 +23,8 @@ export const de = {
   'auth.login-expired': 'Ihre Anmeldung ist abgelaufen. Bitte versuchen Sie es erneut.',
   'auth.login-failed': 'Die Anmeldung war nicht erfolgreich.',
   'auth.link-invalid': 'Dieser Link ist nicht mehr gültig. Bitte fordern Sie einen neuen an.',
-  'auth.password-too-short': 'Dieses Passwort ist zu kurz.',
+  'auth.password-too-short':
+    'Dieses Passwort ist zu kurz. Bitte verwenden Sie mindestens {minPasswordLength} Zeichen.',
   'auth.password-too-long': 'Dieses Passwort ist zu lang.',
   'auth.password-guessable': 'Dieses Passwort ist leicht zu erraten. Bitte wählen Sie ein anderes.',
   'auth.current-password': 'Das aktuelle Passwort ist falsch.',

@@ -21,7 +21,8 @@ export const es = {
   'auth.login-expired': 'Su inicio de sesión ha caducado. Inténtelo de nuevo.',
   'auth.login-failed': 'No se ha podido iniciar sesión.',
   'auth.link-invalid': 'Este enlace ya no es válido. Solicite uno nuevo.',
-  'auth.password-too-short': 'Esta contraseña es demasiado corta.',
+  'auth.password-too-short':
+    'Esta contraseña es demasiado corta. Use al menos {minPasswordLength} caracteres.',
   'auth.password-too-long': 'Esta contraseña es demasiado larga.',
   'auth.password-guessable': 'Esta contraseña es fácil de adivinar. Elija otra.',
   'auth.current-password': 'La contraseña actual no es correcta.',

@@ -22,7 +22,8 @@ export const fr = {
   'auth.login-expired': 'Votre tentative de connexion a expiré. Veuillez réessayer.',
   'auth.login-failed': 'La connexion n’a pas abouti.',
   'auth.link-invalid': 'Ce lien n’est plus valide. Veuillez en demander un autre.',
-  'auth.password-too-short': 'Ce mot de passe est trop court.',
+  'auth.password-too-short':
+    'Ce mot de passe est trop court. Veuillez utiliser au moins {minPasswordLength} caractères.',
   'auth.password-too-long': 'Ce mot de passe est trop long.',
   'auth.password-guessable': 'Ce mot de passe est facile à deviner. Veuillez en choisir un autre.',
   'auth.current-password': 'Le mot de passe actuel est incorrect.',

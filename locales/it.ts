@@ -22,7 +22,8 @@ export const it = {
   'auth.login-expired': 'Il tempo per l’accesso è scaduto. Riprovare.',
   'auth.login-failed': 'L’accesso non è riuscito.',
   'auth.link-invalid': 'Questo link non è più valido. Richiederne un altro.',
-  'auth.password-too-short': 'La password è troppo corta.',
+  'auth.password-too-short':
+    'La password è troppo corta. Usare almeno {minPasswordLength} caratteri.',
   'auth.password-too-long': 'La password è troppo lunga.',
   'auth.password-guessable': 'La password è facile da indovinare. Sceglierne un’altra.',
   'auth.current-password': 'La password attuale non è corretta.',

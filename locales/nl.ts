@@ -21,7 +21,8 @@ export const nl = {
   'auth.login-expired': 'Uw inlogpoging is verlopen. Probeer het opnieuw.',
   'auth.login-failed': 'Het inloggen is niet gelukt.',
   'auth.link-invalid': 'Deze link is niet meer geldig. Vraag een nieuwe aan.',
-  'auth.password-too-short': 'Dit wachtwoord is te kort.',
+  'auth.password-too-short':
+    'Dit wachtwoord is te kort. Gebruik minstens {minPasswordLength} tekens.',
   'auth.password-too-long': 'Dit wachtwoord is te lang.',
   'auth.password-guessable': 'Dit wachtwoord is gemakkelijk te raden. Kies een ander wachtwoord.',
   'auth.current-password': 'Het huidige wachtwoord is onjuist.',

@@ -21,7 +21,8 @@ export const ptBr = {
   'auth.login-expired': 'Seu login expirou. Tente novamente.',
   'auth.login-failed': 'Não foi possível fazer login.',
   'auth.link-invalid': 'Este link não é mais válido. Solicite um novo.',
-  'auth.password-too-short': 'Esta senha é muito curta.',
+  'auth.password-too-short':
+    'Esta senha é muito curta. Use pelo menos {minPasswordLength} caracteres.',
   'auth.password-too-long': 'Esta senha é muito longa.',
   'auth.password-guessable': 'Esta senha é fácil de adivinhar. Escolha outra.',
   'auth.current-password': 'A senha atual está incorreta.',

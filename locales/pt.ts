@@ -22,7 +22,8 @@ export const pt = {
   'auth.login-expired': 'O seu início de sessão expirou. Tente novamente.',
   'auth.login-failed': 'Não foi possível iniciar sessão.',
   'auth.link-invalid': 'Esta ligação já não é válida. Peça uma nova.',
-  'auth.password-too-short': 'Esta palavra-passe é demasiado curta.',
+  'auth.password-too-short':
+    'Esta palavra-passe é demasiado curta. Utilize pelo menos {minPasswordLength} caracteres.',
   'auth.password-too-long': 'Esta palavra-passe é demasiado longa.',
   'auth.password-guessable': 'Esta palavra-passe é fácil de adivinhar. Escolha outra.',
   'auth.current-password': 'A palavra-passe atual está incorreta.',

@@ -52,11 +52,11 @@ export interface AccountsOptions<Stored extends object = StoredUser> {
 
 /** How many e-mails may be requested, in this process and, with `throttle.redis`, in all of them. */
 export interface AccountLimits {
-  /** E-mails to one address, requested by all clients together. Changes of address have a count of their own. Default 3. */
+  /** E-mails to one mailbox, requested by all clients together; changes of address are counted by account. Default 3. */
   perRecipient?: number | undefined
   /** E-mails requested by one client: an IPv4 address, or the first 48 bits of an IPv6 address. Default 30. */
   perAddress?: number | undefined
-  /** Seconds after the first one until the count is reset. Default 3600. */
+  /** Seconds after the first one until the count is reset; for a mailbox at most `linkExpiry`. Default 3600. */
   window?: number | undefined
 }
 
@@ -64,7 +64,7 @@ export interface AccountLimits {
 export interface AccountValues {
   /** In lower case, and as browsers send it. */
   readonly email: string
-  /** By {@link AuthnOptions.hashing}; null for a user who has no password. */
+  /** As it is stored; a new one is by {@link AuthnOptions.hashing}. */
   readonly passwordHash: string | null
 }
 
@@ -209,7 +209,7 @@ declare module './messages.js' {
   interface Catalogue {
     /** This link is not valid any more. Please ask for another one. */
     readonly 'auth.link-invalid': string
-    /** This password is too short. */
+    /** This password is too short. Please use at least {minPasswordLength} characters. */
     readonly 'auth.password-too-short': string
     /** This password is too long. */
     readonly 'auth.password-too-long': string

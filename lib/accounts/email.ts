@@ -1,5 +1,8 @@
 import { domainToASCII } from 'node:url'
 
+/** In characters (RFC 5321 §4.5.3.1.3, without the angle brackets). */
+export const longestEmail = 254
+
 /** What a host may consist of. In other text, `domainToASCII` drops line breaks and what follows a slash, and decodes `%61`. */
 const host = /^[a-z0-9.\u0080-\u{10ffff}-]+$/iu
 
@@ -16,9 +19,11 @@ const domain =
  * @returns null for anything else
  */
 export function emailOf(text: string): string | null {
+  // IDNA takes the square of the characters.
+  if (text.length > longestEmail) return null
   const [name = '', given = '', ...more] = text.trim().split('@')
   if (more.length > 0 || !local.test(name) || !host.test(given)) return null
   const ascii = domainToASCII(given)
   const email = `${name.toLowerCase()}@${ascii}`
-  return domain.test(ascii) && email.length <= 254 ? email : null
+  return domain.test(ascii) && email.length <= longestEmail ? email : null
 }

@@ -3,7 +3,7 @@ import { urlOf } from '../login/plugin-routes.js'
 import { requireOptions } from '../options/check.js'
 import { sharedCounters } from '../throttle/throttle.js'
 import { emailOf } from './email.js'
-import { mailLimits } from './limits.js'
+import { accountLimits } from './limits.js'
 import { accountLinks } from './links.js'
 import { Mails } from './mails.js'
 import { accountRoutes } from './routes.js'
@@ -30,11 +30,11 @@ export function create(context: FeatureContext<ResolvedAccounts>): Feature {
       login && login.subject,
   })
   const { path, signingMethod } = login as ResolvedLogin
-  const { url, linkExpiry, limits } = resolved
+  const { limits } = resolved
   const redis = throttle
     ? sharedCounters({ ...throttle, window: limits.window }, log)
     : Promise.resolve(null)
-  const links = accountLinks(jwtService, signingMethod, url, urlOf(app, path), linkExpiry)
+  const links = accountLinks(jwtService, signingMethod, resolved, urlOf(app, path))
   let tools: AccountTools
   const api: Accounts = {
     async invite(email, request, { data, expiresIn = invitation.standard } = {}) {
@@ -54,7 +54,7 @@ export function create(context: FeatureContext<ResolvedAccounts>): Feature {
     name: 'accounts',
     api,
     routes(registration) {
-      const limit = mailLimits(limits, redis)
+      const limit = accountLimits(resolved, redis)
       const mails = new Mails(resolved.given, registration.hiddenFields, limit)
       tools = new AccountTools(
         resolved,
@@ -65,6 +65,7 @@ export function create(context: FeatureContext<ResolvedAccounts>): Feature {
       )
       return accountRoutes(path, tools)
     },
+    messageValues: { minPasswordLength: String(resolved.minPasswordLength) },
     stats: () => ({ created: tools.created, ...tools.mails.counts }),
     // No request waits for a file.
     async ready() {

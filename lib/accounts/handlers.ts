@@ -4,7 +4,7 @@ import { channels } from '../events.js'
 import { badRequest } from '../http/query.js'
 import { sendBody } from '../login/finish.js'
 import { emailOf } from './email.js'
-import { linkInvalid, stateOf } from './links.js'
+import { linkInvalid, stateOf, type OpenedLink, type Page } from './links.js'
 import { ask, changed, type AccountTools } from './tools.js'
 
 /** What a body has, as far as its route requires it. */
@@ -25,13 +25,33 @@ export type Handle = (
 /** @throws (rejects) Error with the status 400, ERR_AUTH_TOO_MANY_MAILS */
 async function recipientOf(
   { mails }: AccountTools,
-  body: Body,
+  { email: text }: Body,
   { ip }: FastifyRequest,
-  isChange = false,
+  kind: 'sign-up' | 'reset',
 ) {
-  const email = emailOf(body.email) ?? badRequest('body/email must be an e-mail address')
-  await mails.limit(email, ip, isChange)
-  return email
+  const email = emailOf(text)
+  await mails.limits.request(ip, kind, email ?? undefined)
+  return email ?? badRequest(noAddress)
+}
+
+const noAddress = 'body/email must be an e-mail address'
+
+/** Makes the handler of a link, which ten requests can try and one can use. */
+function withLink(
+  page: Page,
+  use: (claims: OpenedLink, ...given: Parameters<Handle>) => Promise<FastifyReply>,
+): Handle {
+  return async (tools, body, request, reply) => {
+    const { limits } = tools.mails
+    if (page === 'email') tools.own(request)
+    const claims = tools.links.read(page, body.token)
+    const tries = limits.link(claims)
+    if ((await limits.count(tries)) > 0) throw linkInvalid('it was used, or tried too often')
+    const sent = await use(claims, tools, body, request, reply)
+    // Otherwise it would work again after a change that was undone, as of an address to another one and back.
+    await limits.useUp(tries)
+    return sent
+  }
 }
 
 const taken = 'the address is taken'
@@ -42,39 +62,48 @@ async function requireFree(tools: AccountTools, email: string, request: FastifyR
 
 export const signUp: Handle = async (tools, body, request, reply) => {
   const { mails } = tools
-  const email = await recipientOf(tools, body, request)
+  const email = await recipientOf(tools, body, request, 'sign-up')
   mails.later(reply, async () => {
     const account = await tools.find(email, request)
     if (account !== null) return tools.sendReset('account-exists', account, request)
-    return mails.send(request, 'sign-up', email, null, tools.links.make('sign-up', { email }))
+    const link = tools.links.make('sign-up', { email })
+    return mails.sendRequested(request, 'sign-up', email, null, link)
   })
   return reply.code(202).send({})
 }
 
+const unseen =
+  'accounts.create() has stored an account, but findByUsername does not find it, so its user was not logged in, and no event was published. It may ask a replica that is behind: here it has to see the last write'
+
 /** Creates the account of a link to sign up, and logs its user in. */
-export const finishSignUp: Handle = async (tools, { token, password }, request, reply) => {
-  const { email = '', invitation } = tools.links.read('sign-up', token)
+export const finishSignUp = withLink('sign-up', async (claims, tools, body, request, reply) => {
+  const { email = '', invitation } = claims
   await requireFree(tools, email, request)
-  const passwordHash = await tools.hash(password, email, request)
+  const passwordHash = await tools.hash(body.password, email, request)
   const account = { email, passwordHash, ...(invitation !== undefined && { invitation }) }
   const isCreated = await ask(() => tools.resolved.given.create(account, request))
   if (!isCreated) throw linkInvalid(taken)
   const created = await tools.find(email, request)
   // `create` may have resolved to the result of a query, which is truthy even if the address is taken. Without this check,
   // the client would be logged in to the account that has the address.
-  if (created === null || created.values.passwordHash !== passwordHash) {
+  if (created !== null && created.values.passwordHash !== passwordHash) {
     const text =
-      'accounts.create() has resolved to something truthy, but findByUsername does not find what it should have stored. It has to resolve to a falsy value if the address is taken.'
+      'accounts.create() has resolved to something truthy, but findByUsername finds another account. It has to resolve to a falsy value if the address is taken.'
     throw faultOf('ERR_AUTH_ACCOUNTS', new TypeError(text))
   }
   tools.created += 1
-  const sub = String(await tools.subOf(created, request))
-  channels.account.publish({ action: 'created', sub, request })
+  if (created === null) {
+    request.log.error({ authenticator: 'account' }, unseen)
+    return reply.code(204).send()
+  }
+  const sub = await tools.subOf(created, request)
+  channels.account.publish({ action: 'created', sub: String(sub), request })
+  await tools.mails.limits.forget(email, sub)
   return sendBody(reply, await tools.sessions.begin(email, request, reply))
-}
+})
 
 export const forgotPassword: Handle = async (tools, body, request, reply) => {
-  const email = await recipientOf(tools, body, request)
+  const email = await recipientOf(tools, body, request, 'reset')
   tools.mails.later(reply, async () => {
     const account = await tools.find(email, request)
     if (account !== null) return tools.sendReset('reset', account, request)
@@ -85,8 +114,9 @@ export const forgotPassword: Handle = async (tools, body, request, reply) => {
 }
 
 /** Nobody is logged in afterwards: the app may ask for a second factor at a login. */
-export const resetPassword: Handle = async (tools, { token, password }, request, reply) => {
-  const account = await tools.ofLink(tools.links.read('reset', token), request)
+export const resetPassword = withLink('reset', async (claims, tools, body, request, reply) => {
+  const { password } = body
+  const account = await tools.ofLink(claims, request)
   const { email } = account.values
   const sub = await tools.subOf(account, request)
   const hash = await tools.hash(password, email, request)
@@ -95,12 +125,13 @@ export const resetPassword: Handle = async (tools, { token, password }, request,
   await tools.registration.passwords.openAttempt(email, password, request).succeeded()
   tools.tell('password-reset', 'password-changed', account, sub, reply)
   return reply.code(204).send()
-}
+})
 
 export const changePassword: Handle = async (tools, body, request, reply) => {
-  const { email, passwordHash } = tools.own(request).values
+  const { values, hasPassword } = tools.own(request)
+  const { email } = values
   // An address from a provider may not be verified, so that two people could share the account.
-  if (passwordHash === null) throw refusal('auth.current-password', { cause: 'no password' })
+  if (!hasPassword) throw refusal('auth.current-password', { cause: 'no password' })
   const { account, sub } = await tools.prove(request, body.currentPassword)
   const hash = await tools.hash(body.password, email, request)
   if (!(await tools.setPassword(account, sub, hash, request))) {
@@ -115,14 +146,17 @@ export const changeEmail: Handle = async (tools, body, request, reply) => {
   const { account, sub } = await tools.prove(request, body.currentPassword)
   const { user, values } = account
   const { mails, links } = tools
-  const email = await recipientOf(tools, body, request, true)
+  const email = emailOf(body.email)
+  await mails.limits.request(request.ip, 'change', email === null ? undefined : String(sub))
+  if (email === null) return badRequest(noAddress)
   mails.later(reply, async () => {
-    // The owner of a taken address gets no e-mail: any user could request it again and again.
-    if ((await tools.find(email, request)) !== null) return
+    const isTaken = (await tools.find(email, request)) !== null
     const link = links.make('email', { sub, state: stateOf(values), email })
     const wayOut = await tools.resetLink(account, request)
     await Promise.all([
-      mails.send(request, 'email-confirm', email, user, link),
+      // The owner of a taken address gets none: any user could request it again and again.
+      isTaken || mails.send(request, 'email-confirm', email, user, link),
+      // In both cases, or it would tell the user which addresses have accounts.
       mails.send(request, 'email-change', values.email, user, wayOut),
     ])
   })
@@ -130,9 +164,9 @@ export const changeEmail: Handle = async (tools, body, request, reply) => {
 }
 
 /** In a session of the user, since a stranger who opens the link must not confirm the change of an attacker. */
-export const confirmEmail: Handle = async (tools, { token }, request, reply) => {
+export const confirmEmail = withLink('email', async (claims, tools, _body, request, reply) => {
   const own = await tools.subOf(tools.own(request), request)
-  const { email = '', sub, state } = tools.links.read('email', token)
+  const { email = '', sub, state } = claims
   if (sub !== own) throw linkInvalid('it is of another user')
   const account = await tools.ofLink({ sub, state }, request)
   await requireFree(tools, email, request)
@@ -145,7 +179,7 @@ export const confirmEmail: Handle = async (tools, { token }, request, reply) => 
   if (!isStored) throw linkInvalid(changed)
   tools.tell('email-changed', 'email-changed', account, own, reply)
   return reply.code(204).send()
-}
+})
 
 export const deleteAccount: Handle = async (tools, { currentPassword }, request, reply) => {
   const { account, sub } = await tools.prove(request, currentPassword)

@@ -5,46 +5,75 @@ import { clientOf } from '../throttle/throttle.js'
 import type { RedisCounters } from '../throttle/redis-counters.js'
 import type { ResolvedAccounts } from './options.js'
 
-/**
- * Counts requests for e-mails by client and by recipient. A recipient who has reached the limit is not locked out: the links
- * in the e-mails that were sent still work. Changes of address have counts of their own: to a taken address they send nothing,
- * so they must not use up the e-mails of its user.
- *
- * @param redis - for all processes, beside the counts of this one, which hold while Redis is down
- * @returns a function that counts a request. It rejects with ERR_AUTH_TOO_MANY_MAILS
- */
-export function mailLimits(
-  { perRecipient, perAddress, window }: ResolvedAccounts['limits'],
+/** How often something may be done, in so many seconds from the first time on. */
+type Quota = Readonly<Record<'most' | 'seconds', number> & { key: string }>
+
+/** How many passwords can be tried with a link. */
+const mostTries = 10
+
+export type AccountLimits = ReturnType<typeof accountLimits>
+
+/** Counts requests for e-mails and uses of links, in this process and, while Redis is there, in all of them. */
+export function accountLimits(
+  { limits: { perRecipient, perAddress, window }, linkExpiry }: ResolvedAccounts,
   redis: Promise<RedisCounters | null>,
 ) {
   const memory = new Counters(window)
-  return async (email: string, ip: string | undefined, isChange: boolean): Promise<void> => {
-    // Redis must not learn addresses.
-    const recipient = digestOf(email)
-    const to = `mails-${isChange ? 'moved-' : ''}to:${recipient}`
-    const by = `mails-by:${clientOf(ip)}`
-    // The client first: what it may not send must not count for a recipient.
-    const limits: [key: string, limit: number][] = [
-      [by, perAddress],
-      [to, perRecipient],
-    ]
-    // At once, so that simultaneous requests do not exceed the limit.
-    for (const [key, limit] of limits) {
+  /** @returns 0 if it was counted; where a limit is reached, it counts for none: milliseconds to wait */
+  const count = async (...quotas: Quota[]): Promise<number> => {
+    // At once, so that simultaneous requests do not exceed a limit.
+    for (const { key, most } of quotas) {
       const counted = memory.get(key)
-      if (counted !== null && counted.consumedPoints >= limit) throw tooMany(counted.msBeforeNext)
+      if (counted !== null && counted.consumedPoints >= most) return counted.msBeforeNext
     }
-    for (const [key] of limits) memory.penalty(key)
+    for (const { key, seconds } of quotas) memory.penalty(key, seconds)
     const counters = await redis
-    if (counters === null) return
-    for (const [key, limit] of limits) {
-      const counted = await counters.penalty(key)
-      if (counted === null || counted.consumedPoints <= limit) continue
-      if (key === by) memory.reward(to)
-      else await counters.reward(by)
-      throw tooMany(counted.msBeforeNext)
+    for (const [at, { key, most, seconds }] of quotas.entries()) {
+      const counted = await counters?.penalty(key, seconds)
+      if (!counted || counted.consumedPoints <= most) continue
+      for (const other of quotas) if (other.key !== key) memory.reward(other.key)
+      for (const other of quotas.slice(0, at)) await counters?.reward(other.key)
+      return counted.msBeforeNext
     }
+    return 0
+  }
+  const client = (ip: string | undefined): Quota => {
+    return { key: `mails-by:${clientOf(ip)}`, most: perAddress, seconds: window }
+  }
+  /** The count of a recipient ends with the links, or it would lock the recipient out. Redis must not learn addresses. */
+  const recipient = (kind: RequestKind | 'to', who: string): Quota => {
+    const key = `mails-${kind}:${digestOf(who.toLowerCase())}`
+    return { key, most: perRecipient, seconds: Math.min(window, linkExpiry) }
+  }
+  return {
+    count,
+    /** Of e-mails to a mailbox. Requests are counted apart, by what was typed, since some of them send nothing. */
+    mailbox: (address: string) => recipient('to', address),
+    /** Of uses of a link, for as long as it works, with the longest `clockTolerance`. */
+    link: ({ jti, exp }: { readonly jti: string; readonly exp: number }): Quota => {
+      const seconds = Math.ceil(exp - Date.now() / 1000) + 300
+      return { key: `link:${jti}`, most: mostTries, seconds }
+    },
+    /** @param who - undefined for what is no address. @throws (rejects) ERR_AUTH_TOO_MANY_MAILS */
+    async request(ip: string | undefined, kind: RequestKind, who?: string): Promise<void> {
+      const wait = await count(client(ip), ...(who === undefined ? [] : [recipient(kind, who)]))
+      if (wait === 0) return
+      throw refusal('auth.too-many-mails', { retryAfter: Math.max(1, Math.ceil(wait / 1000)) })
+    },
+    async useUp({ key, most, seconds }: Quota): Promise<void> {
+      memory.set(key, most, seconds * 1000)
+      await (await redis)?.penalty(key, seconds, most)
+    },
+    /** To be called when the links of an account have become invalid. */
+    async forget(email: string, sub: string | number): Promise<void> {
+      const mails = (['to', 'sign-up', 'reset'] as const).map((kind) => recipient(kind, email))
+      const keys = [...mails, recipient('change', String(sub))].map(({ key }) => key)
+      for (const key of keys) memory.delete(key)
+      const counters = await redis
+      await Promise.all(keys.map((key) => counters?.delete(key)))
+    },
   }
 }
 
-const tooMany = (wait: number): Error =>
-  refusal('auth.too-many-mails', { retryAfter: Math.max(1, Math.ceil(wait / 1000)) })
+/** What e-mails are requested for; `change` is counted by the account. */
+type RequestKind = 'sign-up' | 'reset' | 'change'

@@ -1,6 +1,8 @@
+import { randomBytes } from 'node:crypto'
 import { digestOf } from '../common/digest.js'
 import { refusal } from '../errors/errors.js'
 import type { JwtService } from '../tokens/service.js'
+import type { ResolvedAccounts } from './options.js'
 import type { AccountValues } from '../../types/accounts.js'
 import type { AuthenticationErrorLike } from '../../types/errors.js'
 import type { SigningMethod } from '../../types/keys.js'
@@ -12,9 +14,14 @@ export interface LinkClaims {
   /** Of a new account, or the new one of an account. */
   readonly email?: string
   readonly sub?: string | number
-  /** {@link stateOf} of the account: the link dies when that changes, and so works once. */
+  /** {@link stateOf} of the account: the link dies when that changes. */
   readonly state?: string | undefined
   readonly invitation?: unknown
+}
+
+export interface OpenedLink extends LinkClaims {
+  readonly jti: string
+  readonly exp: number
 }
 
 export interface Link {
@@ -32,37 +39,39 @@ export type Links = ReturnType<typeof accountLinks>
 /**
  * Links in e-mails. Their tokens are signed with the keys of the registration, so nothing is stored.
  *
- * @param url - of the pages
- * @param path - that of the login, by which registrations tell their links apart
- * @param standard - seconds for which a link works by default
+ * @param options - the address of the pages, by which apps with the same keys tell their links apart
+ * @param path - that of the login, by which registrations do
  * @throws ERR_AUTH_KEY without a key that signs
  */
 export function accountLinks(
   service: JwtService,
   method: SigningMethod | undefined,
-  url: string,
+  { url, linkExpiry }: Pick<ResolvedAccounts, 'url' | 'linkExpiry'>,
   path: string,
-  standard: number,
 ) {
   const wanted = 'the option "accounts"'
   service.require(method, 'sign', wanted)
   const verify = service.verifier(method, { typ, requireExp: true }, wanted)
   return {
-    make(page: Page, claims: LinkClaims, expiresIn = standard): Link {
+    make(page: Page, claims: LinkClaims, expiresIn = linkExpiry): Link {
       const exp = Math.floor(Date.now() / 1000) + expiresIn
-      const token = service.generateTokenWithClaims({ ...claims, page, path, exp }, method, { typ })
+      // Otherwise two links of one second would be one, and be used together.
+      const jti = randomBytes(12).toString('base64url')
+      const all = { ...claims, page, url, path, jti, exp }
+      const token = service.generateTokenWithClaims(all, method, { typ })
       return { link: `${url}/${page}#${token}`, token, expiresIn }
     },
     /** Verifies the token of a link to this page, and returns its claims. @throws ERR_AUTH_LINK_INVALID */
-    read(page: Page, token: string): LinkClaims {
+    read(page: Page, token: string): OpenedLink {
       let claims: object = {}
       try {
         claims = verify(token)
       } catch (error) {
         throw linkInvalid(`its token: ${(error as AuthenticationErrorLike).code}`)
       }
-      const about = claims as { readonly page?: unknown; readonly path?: unknown }
-      if (about.page === page && about.path === path) return claims
+      const about = claims as Partial<Record<'page' | 'url' | 'path' | 'jti', unknown>>
+      const isOurs = about.page === page && about.url === url && about.path === path
+      if (isOurs && typeof about.jti === 'string') return claims as OpenedLink
       throw linkInvalid('it is of another purpose')
     },
   }

@@ -2,7 +2,7 @@ import { finished } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { viewOf } from '../users/view.js'
-import type { mailLimits } from './limits.js'
+import type { AccountLimits } from './limits.js'
 import type { Link } from './links.js'
 import type { AccountMail, AccountMailKind, AccountsOptions } from '../../types/accounts.js'
 
@@ -11,8 +11,8 @@ const failed = 'An e-mail of an account could not be sent'
 /** Milliseconds between the response and the work, so that a client does not measure the work by its next request. */
 const delay = 20
 
-/** Milliseconds that closing an app waits for e-mails. */
-const patience = 10_000
+/** Milliseconds that closing an app waits for e-mails. After ten seconds, Fastify would skip the hooks that follow. */
+const patience = 8_000
 
 /** Sends e-mails after the response, so that its time does not tell what was found. */
 export class Mails {
@@ -24,13 +24,19 @@ export class Mails {
   readonly #pending = new Set<Promise<void>>()
   #deadline: number | undefined
 
-  /** @param limit - counts a request for an e-mail */
   constructor(
     options: AccountsOptions<object>,
     private readonly hiddenFields: ReadonlySet<string>,
-    readonly limit: ReturnType<typeof mailLimits>,
+    readonly limits: AccountLimits,
   ) {
     this.sendMail = (mail) => options.sendMail(mail)
+  }
+
+  /** Sends an e-mail that anybody can request, unless its mailbox has got too many. See {@link send}. */
+  async sendRequested(...mail: Parameters<Mails['send']>): Promise<void> {
+    const [{ log }, kind, to] = mail
+    if ((await this.limits.count(this.limits.mailbox(to))) === 0) return this.send(...mail)
+    log.info({ authenticator: 'account', kind }, 'An e-mail was not sent: its mailbox got too many')
   }
 
   /** @throws (rejects) what `sendMail` throws */

@@ -12,7 +12,8 @@ export const rejections: RejectionTable = {
   },
   messages: {
     'auth.link-invalid': 'This link is not valid any more. Please ask for another one.',
-    'auth.password-too-short': 'This password is too short.',
+    'auth.password-too-short':
+      'This password is too short. Please use at least {minPasswordLength} characters.',
     'auth.password-too-long': 'This password is too long.',
     'auth.password-guessable': 'This password is easy to guess. Please choose another one.',
     'auth.current-password': 'The current password is wrong.',

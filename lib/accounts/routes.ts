@@ -1,7 +1,9 @@
 import * as Type from '@sinclair/typebox/type'
+import { digestOf } from '../common/digest.js'
 import { sharedOptions, type PluginRoute, type Responses } from '../http/plugin-route.js'
 import { moveRoutes } from '../login/route.js'
 import { checkBody } from '../login/schema.js'
+import { longestEmail } from './email.js'
 import {
   changeEmail,
   changePassword,
@@ -17,12 +19,15 @@ import {
 import type { AccountTools } from './tools.js'
 import type { Authenticator } from '../../types/authenticator.js'
 
+/** Characters of a token, which may hold the data of an invitation, and of a password. */
+const maxLength = 16_384
+
 /** The members of bodies. Each route requires its own, but for the password that some users do not have. */
 const members: Readonly<Record<string, Type.TSchema>> = {
-  email: Type.String({ minLength: 1 }),
-  token: Type.String({ minLength: 1 }),
-  password: Type.String(),
-  currentPassword: Type.Optional(Type.String()),
+  email: Type.String({ minLength: 1, maxLength: longestEmail }),
+  token: Type.String({ minLength: 1, maxLength }),
+  password: Type.String({ maxLength }),
+  currentPassword: Type.Optional(Type.String({ maxLength })),
 }
 
 type Row = readonly [summary: string, handle: Handle, body: string, responses: Responses]
@@ -32,6 +37,7 @@ function rowsOf(tokens: object): Readonly<Record<string, Row>> {
   const wrong = { 400: 'The body or the link is not valid, or the password is rejected.' }
   const done = { 204: 'Done.', ...wrong }
   const begun = { 200: tokens, ...wrong }
+  const created = { ...begun, 204: 'The account was created, but is not found yet.' }
   const mailed = { 202: { type: 'object', description: 'An e-mail is sent, if there is one.' } }
   const own = {
     401: 'The credentials are missing or not accepted.',
@@ -40,7 +46,7 @@ function rowsOf(tokens: object): Readonly<Record<string, Row>> {
   const proved = { ...own, 403: 'No session of the user, or the current password is wrong.' }
   return {
     'sign-up': ['Sign up', signUp, 'email', mailed],
-    'sign-up/finish': ['Finish a sign-up', finishSignUp, 'token password', begun],
+    'sign-up/finish': ['Finish a sign-up', finishSignUp, 'token password', created],
     'password/forgot': ['Ask for a link', forgotPassword, 'email', mailed],
     'password/reset': ['Reset a password', resetPassword, 'token password', done],
     'password/change': [
@@ -101,7 +107,7 @@ export function accountRoutes(login: string, tools: AccountTools): PluginRoute[]
         } catch (error) {
           // Counted like a refresh token.
           if ((error as { code?: unknown }).code === 'ERR_AUTH_LINK_INVALID')
-            await passwords.countRejectedToken(`link ${given.token}`, request)
+            await passwords.countRejectedToken(`link ${digestOf(given.token)}`, request)
           throw error
         }
       },

@@ -30,6 +30,8 @@ export interface Account {
   readonly user: object
   /** What is stored. */
   readonly values: AccountValues
+  /** False also where what is stored is no hash, such as `!` in Django. */
+  readonly hasPassword: boolean
 }
 
 /** Calls a function of the app. Its errors for the client pass; others are ERR_AUTH_ACCOUNTS. */
@@ -85,11 +87,14 @@ export class AccountTools {
   /** What is stored of a user. @throws ERR_AUTH_ACCOUNTS if the user lacks the field with the address */
   accountOf(user: object): Account {
     const { emailField } = this.resolved
-    const [email, hash] = [emailField, this.registration.options.passwordField].map((field) => {
+    const { options, passwords } = this.registration
+    const [email, hash] = [emailField, options.passwordField].map((field) => {
       const value = declaredProperty(user, field)
-      return typeof value === 'string' ? value : ''
-    }) as [string, string]
-    if (isDeclared(user, emailField)) return { user, values: { email, passwordHash: hash || null } }
+      return typeof value === 'string' ? value : null
+    }) as [string | null, string | null]
+    const hasPassword = hash !== null && passwords.isHash(hash)
+    if (isDeclared(user, emailField))
+      return { user, values: { email: email ?? '', passwordHash: hash }, hasPassword }
     const text = `The user has no field ${JSON.stringify(emailField)}. Return it from findByUsername, or name the field with the address in the option "accounts.emailField".`
     throw fault(new TypeError(text))
   }
@@ -129,8 +134,7 @@ export class AccountTools {
   async prove(request: FastifyRequest, password: string | undefined) {
     const account = this.own(request)
     const sub = await this.subOf(account, request)
-    const { email, passwordHash } = account.values
-    if (passwordHash === null) {
+    if (!account.hasPassword) {
       const id = this.sessions.of(request)?.id
       const session = (await this.sessions.list(sub)).find(({ sid }) => sid === id)
       const isRecent = Date.now() - Number(session?.created ?? 0) <= recentLogin
@@ -138,10 +142,12 @@ export class AccountTools {
       return { account, sub }
     }
     if (!password) throw refusal('auth.current-password')
-    const { user } = await this.#check(email, password, request).catch((error: unknown) => {
-      const { code } = error as { code?: unknown }
-      throw code === 'ERR_AUTH_INVALID_CREDENTIALS' ? refusal('auth.current-password') : error
-    })
+    const { user } = await this.#check(account.values.email, password, request).catch(
+      (error: unknown) => {
+        const { code } = error as { code?: unknown }
+        throw code === 'ERR_AUTH_INVALID_CREDENTIALS' ? refusal('auth.current-password') : error
+      },
+    )
     // The address may be that of somebody else by now.
     if (stateOf(this.accountOf(user).values) !== stateOf(account.values)) {
       throw refusal('auth.current-password', { cause: changed })
@@ -154,8 +160,8 @@ export class AccountTools {
     const password = nfcOf(typed)
     const { passwords } = this.registration
     const { given, minPasswordLength } = this.resolved
-    if (Array.from(password).length < minPasswordLength) throw refusal('auth.password-too-short')
     if (!passwords.fits(password)) throw refusal('auth.password-too-long')
+    if (Array.from(password).length < minPasswordLength) throw refusal('auth.password-too-short')
     const text = password.toLowerCase()
     const address = email.toLowerCase()
     const [name = ''] = address.split('@')
@@ -205,7 +211,7 @@ export class AccountTools {
 
   /** A link to reset the password; undefined for a user who has none: an address from a provider may not be verified. */
   async resetLink(account: Account, request: FastifyRequest) {
-    if (account.values.passwordHash === null) return undefined
+    if (!account.hasPassword) return undefined
     const claims = { sub: await this.subOf(account, request), state: stateOf(account.values) }
     return this.links.make('reset', claims)
   }
@@ -213,7 +219,8 @@ export class AccountTools {
   async sendReset(kind: AccountMailKind, account: Account, request: FastifyRequest) {
     const { user, values } = account
     const link = await this.resetLink(account, request)
-    return this.mails.send(request, link ? kind : 'no-password', values.email, user, link)
+    const sent = link ? kind : 'no-password'
+    return this.mails.sendRequested(request, sent, values.email, user, link)
   }
 
   /** Publishes what was done, and tells the mailbox. */
@@ -226,6 +233,10 @@ export class AccountTools {
   ): void {
     const { request } = reply
     channels.account.publish({ action, sub: String(sub), request })
-    this.mails.later(reply, () => this.mails.send(request, kind, values.email, user))
+    const forgotten = this.mails.limits.forget(values.email, sub)
+    this.mails.later(reply, async () => {
+      await forgotten
+      await this.mails.send(request, kind, values.email, user)
+    })
   }
 }

@@ -297,7 +297,8 @@ export function createSession(options: SessionOptions = {}): Session {
           new URL(route, path),
           () => body,
           (answer, sent) => {
-            if (/finish|password\/change/.test(route)) return keep(answer, sent)
+            // Without an answer, the account was created, but its user has to log in.
+            if (/finish|password\/change/.test(route)) return answer && keep(answer, sent)
             return route === 'account/delete' && end('logout')
           },
           // It has its turn already.

@@ -30,9 +30,14 @@ const builtIn = Object.entries(locales).map(([tag, catalogue]): [string, Languag
 /**
  * @param own - catalogues of the app: they add languages (a key that is missing in them stays
  * English) or override single messages
+ * @param values - what stands for `{name}` in messages
  * @throws ERR_AUTH_OPTION for an invalid tag or key, and for a default language without a catalogue
  */
-export function createTranslator(own: AppCatalogues, defaultLanguage: string) {
+export function createTranslator(
+  own: AppCatalogues,
+  defaultLanguage: string,
+  values: Readonly<Record<string, string>> = {},
+) {
   const languages = new Map(builtIn)
   for (const [tag, messages] of Object.entries(own)) {
     checkCatalogue(tag, messages)
@@ -63,10 +68,10 @@ export function createTranslator(own: AppCatalogues, defaultLanguage: string) {
     /** @param language - any tag; an unknown one is looked up like a language range */
     translate(key: MessageKey, language: string): LocalizedText {
       const { tag, catalogue } = lookup(languages, language) ?? fallback
-      const text = catalogue[key]
-      if (text !== undefined) return { text, language: tag }
       // The English text may be the app's own.
-      return { text: english[key] ?? String(englishOf(key)), language: 'en' }
+      const found = catalogue[key] ?? english[key] ?? String(englishOf(key))
+      const text = found.replace(/\{(\w+)\}/g, (all, name: string) => values[name] ?? all)
+      return { text, language: catalogue[key] === undefined ? 'en' : tag }
     },
   }
 }

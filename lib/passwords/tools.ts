@@ -9,6 +9,7 @@ import {
   hashInTurn,
   isOutdated,
   longestOf,
+  parseHash,
   readHash,
   requireText,
   verifyInTurn,
@@ -58,6 +59,8 @@ export async function createPasswordTools(
     load: async (): Promise<void> => {
       for (const { kind } of hashing.profiles) await kind.load()
     },
+    /** Whether a stored string is a hash of any kind that the options know, above the ceilings too. */
+    isHash: (stored: string): boolean => parseHash(stored, hashing.known) !== null,
     /** Whether a new password, in NFC, has at most the bytes that are hashed. */
     fits: (password: string): boolean => Buffer.byteLength(password) <= longestOf(hashing),
     /** Hashes a new password. @throws (rejects) as {@link hashInTurn}; ABANDONED when the client has disconnected */

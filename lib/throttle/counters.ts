@@ -27,10 +27,10 @@ export class Counters {
   }
 
   /** @returns the failures so far, with this one */
-  penalty(key: string): number {
+  penalty(key: string, seconds = this.window): number {
     const counted = this.#counts.get(key)
     if (counted !== undefined && counted.until > Date.now()) return (counted.points += 1)
-    this.set(key, 1, this.window * 1000)
+    this.set(key, 1, seconds * 1000)
     return 1
   }
 

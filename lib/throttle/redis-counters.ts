@@ -42,7 +42,8 @@ export function openRedisCounters(
   if (redis.status === 'wait' && redis.connect !== undefined) void ask(redis.connect())
   return {
     get: (key: string) => ask(limiter.get(key)),
-    penalty: (key: string) => ask(limiter.penalty(key)),
+    penalty: (key: string, seconds = duration, points = 1) =>
+      ask(limiter.penalty(key, points, { customDuration: seconds })),
     reward: (key: string) => ask(limiter.reward(key)),
     delete: (key: string) => ask(limiter.delete(key)),
   }

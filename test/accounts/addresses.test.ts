@@ -93,8 +93,8 @@ t.test('an address is trimmed and in lower case, its domain as browsers send it'
   }
 })
 
-t.test('anything else is a 400, and nobody is looked up or counted', async (t) => {
-  const limits = { perRecipient: 1, perAddress: 1 }
+t.test('anything else is a 400, and nobody is looked up or gets fewer e-mails', async (t) => {
+  const limits = { perRecipient: 1, perAddress: 1000 }
   const { send, mails, asked, logIn } = await accountsApp(t, { limits })
   const headers = await logIn()
   for (const email of bad) {
@@ -106,4 +106,13 @@ t.test('anything else is a 400, and nobody is looked up or counted', async (t) =
   t.strictSame([...new Set(asked)], [1, 'alice@example.com'], 'only who has the session')
   t.strictSame(await mails(), [])
   t.equal(await send('/sign-up', { email: 'dora@example.com' }), '202 {}')
+})
+
+t.test('rejected addresses count for their client', async (t) => {
+  const { send, mails } = await accountsApp(t, { limits: { perAddress: 3 } })
+  for (const email of ['dora', 'dora@example.com', 'dora@b\u00fccher@example.com'])
+    t.match(await send('/sign-up', { email }), email.split('@').length === 2 ? '202' : '400')
+  for (const email of ['dora', 'dora@example.com'])
+    t.equal(await send('/password/forgot', { email }), '429 ERR_AUTH_TOO_MANY_MAILS')
+  t.match(await mails(), [{ to: 'dora@example.com' }])
 })

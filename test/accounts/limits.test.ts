@@ -1,6 +1,13 @@
 // How many e-mails may be requested, and how many bad links may be tried. Nobody is locked out by it.
 import t from 'tap'
-import { accountsApp, answerOf, movedClock, newPassword, password } from '../helpers/accounts.js'
+import {
+  accountsApp,
+  answerOf,
+  hash,
+  movedClock,
+  newPassword,
+  password,
+} from '../helpers/accounts.js'
 import { retryAfterOf } from '../helpers/load.js'
 
 const alice = 'alice@example.com'
@@ -65,8 +72,95 @@ t.test('changes to an address of somebody else use up none of its e-mails', asyn
   for (let each = 0; each < 3; each += 1)
     t.equal(await send('/email/change', change, bob), '202 {}')
   t.equal(await send('/email/change', change, bob), tooMany)
-  t.strictSame(await mails(), [])
+  t.strictSame([...new Set((await mails()).map(({ to }) => to))], ['bob@example.com'])
   t.ok(await tokenOf('/password/forgot', { email: alice }))
+})
+
+t.test('a change of address is counted by its account', async (t) => {
+  const { send, post, logIn, mails, stored } = await accountsApp(t, standard)
+  const [mallory, own] = [await logIn(2), await logIn()]
+  const change = { email: 'alice@new.example', currentPassword: password }
+  for (const answer of ['202 {}', '202 {}', '202 {}', tooMany])
+    t.equal(await send('/email/change', change, mallory), answer)
+  t.equal(await send('/email/change', { ...change, email: 'b@new.example' }, mallory), tooMany)
+  await mails()
+  t.equal(await send('/email/change', change, own), '202 {}', 'nobody else is kept from it')
+  const confirm = (await mails()).find(({ kind }) => kind === 'email-confirm')
+  t.equal((await post('/email/confirm', { token: confirm?.token }, own)).statusCode, 204)
+  t.equal(stored(1)?.email, 'alice@new.example')
+})
+
+t.test('what sends nothing uses up no e-mail', async (t) => {
+  const { send, mails, tokenOf } = await accountsApp(t, standard)
+  const dora = { email: 'dora@example.com' }
+  for (const answer of ['202 {}', '202 {}', '202 {}', tooMany])
+    t.equal(await send('/password/forgot', dora), answer)
+  t.strictSame(await mails(), [])
+  const token = await tokenOf('/sign-up', dora)
+  t.equal(await send('/sign-up/finish', { token, password: newPassword }), '200 tokens')
+  t.ok(await tokenOf('/password/forgot', dora), 'nor those of the account that she has then')
+})
+
+t.test(
+  'a mailbox is counted by its stored address, whatever was typed and asked for',
+  async (t) => {
+    const row = { id: 1, email: 'Alice@example.com', password: hash }
+    const userService = { findByUsername: () => ({ ...row }) }
+    const { send, mails } = await accountsApp(t, standard, { userService })
+    for (const email of ['alice', 'a.lice', 'al.ice', 'ali.ce', 'alic.e']) {
+      for (const url of ['/sign-up', '/password/forgot'])
+        t.equal(await send(url, { email: `${email}@example.com` }), '202 {}')
+    }
+    t.strictSame(
+      (await mails()).map(({ to }) => to),
+      [row.email, row.email, row.email],
+    )
+  },
+)
+
+t.test('a count ends with its links: when they expire, and when one was used', async (t) => {
+  const clock = movedClock(t)
+  const { post, send, logIn, tokenOf } = await accountsApp(t, { ...standard, linkExpiry: 300 })
+  const forgot = { email: alice }
+  for (let each = 0; each < 3; each += 1) await tokenOf('/password/forgot', forgot)
+  const response = await post('/password/forgot', forgot)
+  t.equal(answerOf(response), tooMany)
+  t.equal(retryAfterOf(response), 300)
+  clock.ahead(301)
+  for (let each = 0; each < 2; each += 1) await tokenOf('/password/forgot', forgot)
+  const token = await tokenOf('/password/forgot', forgot)
+  t.equal(await send('/password/reset', { token, password: newPassword }), '204')
+  t.ok(await tokenOf('/password/forgot', forgot))
+  const change = { email: 'alice@new.example', currentPassword: newPassword }
+  for (let each = 0; each < 3; each += 1) {
+    const token = await tokenOf('/email/change', change, await logIn())
+    t.equal(typeof token, 'string')
+  }
+})
+
+t.test('ten passwords can be tried with a link, by all clients together', async (t) => {
+  const tried: string[] = []
+  const acceptPassword = (given: string): boolean => tried.push(given) > 30
+  const { app, table, asked, tokenOf, logIn } = await accountsApp(t, { acceptPassword })
+  const links = [
+    ['/sign-up/finish', await tokenOf('/sign-up', { email: 'dora@example.com' })],
+    ['/password/reset', await tokenOf('/password/forgot', { email: alice })],
+  ] as const
+  t.ok(await logIn())
+  for (const [url, token] of links) {
+    tried.length = 0
+    asked.length = 0
+    const answers: string[] = []
+    for (let each = 0; each < 13; each += 1) {
+      const payload = { token, password: `${newPassword} ${each}` }
+      const remoteAddress = `192.0.2.${each}`
+      answers.push(answerOf(await app.inject({ method: 'POST', url, payload, remoteAddress })))
+    }
+    const [rejected, invalid] = ['400 ERR_AUTH_PASSWORD_GUESSABLE', '400 ERR_AUTH_LINK_INVALID']
+    t.strictSame(answers, [...Array(10).fill(rejected), ...Array(3).fill(invalid)], url)
+    t.strictSame([tried.length, asked.length], [10, 10], url)
+  }
+  t.equal(table.length, 3)
 })
 
 t.test('thirty e-mails from one address or IPv6 network, whoever gets them', async (t) => {

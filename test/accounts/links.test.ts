@@ -6,6 +6,7 @@ import {
   accountsApp,
   accountsOver,
   answerOf,
+  hash,
   movedClock,
   newPassword,
   pages,
@@ -162,7 +163,7 @@ t.test(
     const app = Fastify()
     t.teardown(() => app.close())
     const sent: AccountMail[] = []
-    const table = [{ id: 1, email: 'alice@example.com', password: 'a hash' }]
+    const table = [{ id: 1, email: 'alice@example.com', password: hash }]
     const { findByUsername, ...functions } = accountsOver(table)
     const userService = { findByUsername }
     for (const prefix of ['/shop', '/admin']) {
@@ -253,16 +254,54 @@ t.test('a link tells neither the hash nor the password', async (t) => {
   const { headers, ...links } = await linksOf(setting)
   t.equal(await setting.me(headers), 200)
   const shown = (kind: Kind): object => {
-    const { exp, state, ...claims } = claimsOf(links[kind])
+    const { exp, jti, state, ...claims } = claimsOf(links[kind])
     const own = kind === 'email' || kind === 'reset'
-    t.match([exp, state], [Number, own ? /^[\w-]{43}$/ : undefined])
+    t.match([exp, jti, state], [Number, /^[\w-]{16}$/, own ? /^[\w-]{43}$/ : undefined])
     return { ...claims, iat: undefined, nbf: undefined }
   }
-  const none = { iat: undefined, nbf: undefined }
+  const where = { url: pages, path: '/login', iat: undefined, nbf: undefined }
   t.strictSame(kinds.map(shown), [
-    { email: dora, page: 'sign-up', path: '/login', ...none },
-    { email: dora, page: 'sign-up', path: '/login', ...none },
-    { sub: 1, page: 'reset', path: '/login', ...none },
-    { sub: 1, email: 'alice@new.example', page: 'email', path: '/login', ...none },
+    { email: dora, page: 'sign-up', ...where },
+    { email: dora, page: 'sign-up', ...where },
+    { sub: 1, page: 'reset', ...where },
+    { sub: 1, email: 'alice@new.example', page: 'email', ...where },
   ])
+})
+
+t.test('a link is not of another app with the same keys: the option url is in it', async (t) => {
+  const shop = await accountsApp(t)
+  const offices = [
+    await accountsApp(t, { url: 'https://office.example/account', signUp: false }),
+    await accountsApp(t, { url: 'https://staging.shop.example/account' }),
+    await accountsApp(t, { url: `${pages}/other` }),
+  ]
+  const { headers, ...links } = await linksOf(shop)
+  for (const office of offices) {
+    const before = JSON.stringify(office.table)
+    for (const kind of kinds)
+      t.equal(await openLink(office, kind, links[kind], await office.logIn()), invalid, kind)
+    t.equal(JSON.stringify(office.table), before)
+  }
+  const same = await accountsApp(t, { url: pages })
+  t.equal(await openLink(same, 'invitation', links.invitation, headers), '200 tokens')
+})
+
+t.test('a used link stays used when what it changed is changed back', async (t) => {
+  const { send, logIn, tokenOf, stored, table } = await accountsApp(t)
+  const headers = await logIn()
+  const [first, other] = ['alice@example.com', 'alice@new.example']
+  const move = async (email: string | undefined): Promise<string> => {
+    const token = await tokenOf('/email/change', { email, currentPassword: password }, headers)
+    t.equal(await send('/email/confirm', { token }, headers), '204')
+    return token
+  }
+  const tokens = [await move(other), await move(first)]
+  for (const token of tokens) {
+    t.equal(await send('/email/confirm', { token }, headers), invalid)
+    t.equal(stored(1)?.email, first)
+  }
+  const token = await tokenOf('/sign-up', { email: dora })
+  t.equal(await send('/sign-up/finish', { token, password: newPassword }), '200 tokens')
+  table.pop()
+  t.equal(await send('/sign-up/finish', { token, password: newPassword }), invalid)
 })

@@ -85,8 +85,8 @@ t.test('nobody is looked up, and nothing sent, before the response is', async (t
   t.equal(pending.state, 'pending')
   resolve()
   await until(() => pending.state === 'resolved', 'all are sent')
-  // Of dora: a sign-up, and two for her new address; of the others, one for each request but the last.
-  t.equal(when.length, 9 + 4 + 1 + 2, String(when.length))
+  // Of dora: a sign-up, and two for her new address; of the others, one for each request.
+  t.equal(when.length, 9 + 6 + 1 + 2, String(when.length))
   t.strictSame(
     when,
     when.map(() => true),
@@ -110,7 +110,7 @@ t.test('settled() waits for e-mails that begin while it waits', async (t) => {
   t.equal(app.authn.stats().accounts?.mails, 2)
 })
 
-t.test('closing an app waits for its e-mails, for ten seconds', async (t) => {
+t.test('closing an app waits for its e-mails, for eight seconds', async (t) => {
   const gate = deferred()
   const { app, send } = await accountsApp(t, { sendMail: () => gate.promise })
   await send('/sign-up', { email: 'dora@example.com' })
@@ -132,7 +132,8 @@ t.test('closing an app waits for its e-mails, for ten seconds', async (t) => {
     syncBuiltinESMExports()
   })
   t.ok(waited.length > 0)
-  t.ok(waited.every((each) => Number(each) <= 10_000 && Number(each) > 9_000))
+  // Fastify waits ten seconds for a hook, and skips those that follow.
+  t.ok(waited.every((each) => Number(each) <= 8_000 && Number(each) > 7_000))
 })
 
 t.test('an app without e-mails under way closes at once', async (t) => {

@@ -77,10 +77,11 @@ t.test(
     const token = await tokenOf('/password/forgot', { email: 'alice@example.com' })
     const headers = [await logIn(), await logIn(4)] as const
     const before = JSON.stringify(table)
+    let tried = 0
     for (const [text, answer] of bcryptRows.filter(([, answer]) => answer !== '200 tokens')) {
       const change = { currentPassword: password, password: text }
       t.equal(await send('/password/change', change, headers[1]), answer, text)
-      if (!/christopher/i.test(text))
+      if (!/christopher/i.test(text) && (tried += 1) < 10)
         t.equal(await send('/password/reset', { token, password: text }), answer, text)
     }
     t.equal(JSON.stringify(table), before)
@@ -158,4 +159,21 @@ t.test('a full queue of hashing is a 503 that uses up no link', async (t) => {
   t.equal(table.length, 3)
   watch.hold(false)
   t.equal(await send('/sign-up/finish', payload), '200 tokens')
+})
+
+t.test('a password that is too short is told how long one has to be', async (t) => {
+  const settings = [
+    [await accountsApp(t, {}, { errorBody: undefined }), 15],
+    [await accountsApp(t, { minPasswordLength: 8 }, { errorBody: undefined }), 8],
+  ] as const
+  for (const [{ post, logIn }, least] of settings) {
+    const headers = await logIn()
+    const change = { currentPassword: password, password: 'short' }
+    for (const language of 'de en es fr it nl pt pt-BR'.split(' ')) {
+      const asked = { ...headers, 'accept-language': language }
+      const { body } = await post('/password/change', change, asked)
+      const { error } = JSON.parse(body) as { error: string }
+      t.match(error, new RegExp(`^[^{}]* ${least} [^{}]*$`), language)
+    }
+  }
 })

@@ -146,7 +146,6 @@ t.test('create decides over a taken address, and its errors are told apart', asy
       () => value,
       '400 ERR_AUTH_LINK_INVALID',
     ]),
-    ['stores what is not found', () => true, '500 ERR_AUTH_ACCOUNTS'],
     ['throws', thrown(new Error('a secret')), '500 ERR_AUTH_ACCOUNTS'],
     ['throws nothing', thrown(undefined), '500 ERR_AUTH_ACCOUNTS'],
     ['throws with a 500', thrown(teapot), '500 ERR_AUTH_ACCOUNTS'],
@@ -257,4 +256,31 @@ t.test('a create that is truthy for a taken address lets nobody into that accoun
     t.strictSame(answers.toSorted(), ['200 tokens', '500 ERR_AUTH_ACCOUNTS'])
     t.equal(table.length, 4)
   }
+})
+
+t.test('an account that a replica does not show yet is created, and the log says so', async (t) => {
+  let lag = 0
+  const setting = await accountsApp(
+    t,
+    { create: (account) => ((lag = 1), accountsOver(setting.table).create(account)) },
+    {
+      userService: {
+        async findByUsername(name: string | number) {
+          if (lag === 1 && name === dora) return undefined
+          return accountsOver(setting.table).findByUsername(name)
+        },
+      },
+    },
+  )
+  const { send, tokenOf, table, lines, enter, app } = setting
+  const token = await tokenOf('/sign-up', { email: dora })
+  t.equal(await send('/sign-up/finish', { token, password: newPassword }), '204')
+  t.match(lines.join(''), /"level":50.*replica/)
+  t.strictSame([table.length, app.authn.stats().accounts?.created], [4, 1])
+  lag = 0
+  t.equal(await enter(dora, newPassword), 200)
+  t.equal(
+    await send('/sign-up/finish', { token, password: newPassword }),
+    '400 ERR_AUTH_LINK_INVALID',
+  )
 })

@@ -200,7 +200,7 @@ t.test('an API document has the eight operations, with what they need and answer
   const own = Object.fromEntries(found.filter(([path]) => !/^\/(login|logout)/.test(path)))
   t.strictSame(own, {
     '/sign-up': [['202', '400', '429', '503'], false, ['email']],
-    '/sign-up/finish': [['200', '400', '429', '503'], false, ['token', 'password']],
+    '/sign-up/finish': [['200', '204', '400', '429', '503'], false, ['token', 'password']],
     '/password/forgot': [['202', '400', '429', '503'], false, ['email']],
     '/password/reset': [['204', '400', '429', '503'], false, ['token', 'password']],
     '/password/change': [['200', '400', '401', '403', '429', '503'], true, ['password']],

@@ -16,7 +16,7 @@ export interface AccountUser {
 
 export const password = 'correct horse battery'
 export const newPassword = 'another horse battery'
-const hash = bcrypt.hashSync(password, cost)
+export const hash = bcrypt.hashSync(password, cost)
 
 /** The address of the pages. */
 export const pages = 'https://shop.example/account'

@@ -70,7 +70,7 @@ export function accountLimits(
       const keys = [...mails, recipient('change', String(sub))].map(({ key }) => key)
       for (const key of keys) memory.delete(key)
       const counters = await redis
-      await Promise.all(keys.map((key) => counters?.delete(key)))
+      if (counters !== null) await Promise.all(keys.map((key) => counters.delete(key)))
     },
   }
 }

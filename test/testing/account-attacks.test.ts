@@ -305,7 +305,7 @@ const wrong: [title: string, replace: Replace, found: RegExp][] = [
       create: (account, request) =>
         create({ ...account, email: account.email.toUpperCase() }, request),
     }),
-    /^sign-up$/,
+    /^sign-up: login$/,
   ],
   [
     'create spells the address in its own way, and it is found',
@@ -328,7 +328,7 @@ const wrong: [title: string, replace: Replace, found: RegExp][] = [
       find: (name) =>
         table.find(({ id, email }) => id === Number(name) || email.toUpperCase() === name),
     }),
-    /^sign-up$/,
+    /^sign-up: login$/,
   ],
   [
     'findByUsername takes _ for any letter',

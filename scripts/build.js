@@ -32,8 +32,8 @@ const exported = await bundle(entries, {
   format: 'cjs',
   exports: 'named',
   esModule: true,
-  // What is loaded on demand is loaded by `require` too.
-  dynamicImportInCjs: false,
+  // What is loaded on demand is loaded by `require` too, but for optional peers (see loadOnDemand).
+  dynamicImportInCjs: true,
   chunkFileNames: ({ isDynamicEntry, facadeModuleId }) =>
     isDynamicEntry ? pathOf(facadeModuleId).replace(/ts$/, 'js') : 'chunks/[name].js',
   // One script for everything that the main entry point needs; the others take from it what they share with it.
@@ -148,7 +148,7 @@ async function writeScript(folder, { code, map, fileName }, target) {
   const file = path.posix.join(path.posix.relative('dist', folder), fileName)
   const inline = Buffer.from(JSON.stringify(map)).toString('base64')
   const ascii = await transform(
-    `${code}\n//# sourceMappingURL=data:application/json;base64,${inline}\n`,
+    `${folder === 'dist/cjs' ? loadOnDemand(code) : code}\n//# sourceMappingURL=data:application/json;base64,${inline}\n`,
     {
       charset: 'ascii',
       target,
@@ -159,6 +159,19 @@ async function writeScript(folder, { code, map, fileName }, target) {
   )
   write(file, `${ascii.code}//# sourceMappingURL=${path.basename(file)}.map\n`)
   write(`${file}.map`, ascii.map)
+}
+
+/**
+ * How a CommonJS script loads packages on demand. Dependencies: by `require`, which is faster. Optional peers: by
+ * `import()`, since one may be an ES module, which Yarn Plug'n'Play and older versions of Node.js cannot `require`; and
+ * then by `require`, since Jest has no `import()` without a flag.
+ */
+function loadOnDemand(code) {
+  return code.replace(/\bimport\("([^".][^"]*)"\)/g, (imported, name) =>
+    Object.hasOwn(dependencies, name)
+      ? `Promise.resolve().then(() => ({ default: require("${name}") }))`
+      : `${imported}.catch(() => require("${name}"))`,
+  )
 }
 
 /** A package is built in because somebody has decided so, not because it was forgotten in package.json. */

@@ -1,0 +1,42 @@
+// Optional peers are imported: one may be an ES module, which Yarn Plug'n'Play and older versions of Node.js cannot require.
+'use strict'
+
+const assert = require('node:assert/strict')
+const Module = require('node:module')
+const fastify = require('fastify')
+const authn = require('fastify-authn')
+
+const peers = ['openid-client', '@node-rs/argon2']
+const { _load: load } = Module
+const required = []
+Module._load = (name, ...rest) => {
+  if (!peers.includes(name)) return load(name, ...rest)
+  required.push(name)
+  throw new Error(`${name} cannot be required`)
+}
+
+async function main() {
+  const hashing = { algorithm: 'argon2id', memory: 1024, passes: 1 }
+  const alice = { name: 'alice', password: await authn.hashPassword('wonderland', hashing) }
+  const corp = { issuer: 'http://127.0.0.1:1', clientId: 'x', username: () => null }
+  const app = fastify()
+  app.register(authn, {
+    userService: { findByUsername: (name) => (name === 'alice' ? alice : null) },
+    jwt: { secret: 'Zk3rT9wYb6Nq1xVf8LmC4sHd7JpGa2Eu' },
+    hashing,
+    sessions: true,
+    cookies: true,
+    loginWith: { corp },
+  })
+  const payload = { username: 'alice', password: 'wonderland' }
+  const { statusCode } = await app.inject({ method: 'POST', url: '/login', payload })
+  assert.equal(statusCode, 200)
+  assert.equal((await app.inject('/login/corp')).statusCode, 503, 'the provider is not there')
+  assert.deepEqual(required, [])
+  await app.close()
+}
+
+main().catch((error) => {
+  console.error(error)
+  process.exitCode = 1
+})

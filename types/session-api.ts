@@ -39,6 +39,11 @@ export interface SessionInfo {
   readonly sid: string
   /** When the login was. */
   readonly created: Date
+  /**
+   * When the user has authenticated at a provider, if its ID token has said so (`auth_time`): earlier than the login where
+   * the provider knew the browser.
+   */
+  readonly authenticated?: Date
   /** When the session was last refreshed; the time of the login before that. */
   readonly lastUsed: Date
   /** The address of the client that logged in. */

@@ -137,7 +137,9 @@ export class AccountTools {
     if (!account.hasPassword) {
       const id = this.sessions.of(request)?.id
       const session = (await this.sessions.list(sub)).find(({ sid }) => sid === id)
-      const isRecent = Date.now() - Number(session?.created ?? 0) <= recentLogin
+      // A provider that knows the browser logs its user in again without a question.
+      const { authenticated = session?.created } = session ?? {}
+      const isRecent = Date.now() - Number(authenticated ?? 0) <= recentLogin
       if (!isRecent) throw refusal('auth.login-again')
       return { account, sub }
     }

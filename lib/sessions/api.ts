@@ -43,8 +43,13 @@ export function sessionsApi(tools: SessionTools, app: FastifyInstance): Sessions
       const dateOf = (seconds: number): Date => new Date(seconds * 1000)
       return stored
         .filter(({ sid }) => !tools.revocations.has(sid))
-        .map(({ sid, created, lastUsed, address, userAgent }) => {
-          return { sid, created: dateOf(created), lastUsed: dateOf(lastUsed), address, userAgent }
+        .map(({ sid, created, lastUsed, address, userAgent, data }) => {
+          const { authTime } = JSON.parse(data) as { authTime?: number }
+          const times = { created: dateOf(created), lastUsed: dateOf(lastUsed) }
+          const at = authTime !== undefined && {
+            authenticated: dateOf(Math.min(authTime, created)),
+          }
+          return { sid, ...times, ...at, address, userAgent }
         })
     },
     async begin(username, request, reply) {

@@ -28,7 +28,7 @@ export async function beginSession(
   const now = Date.now() / 1000
   const begun = Math.max(now, issuedAfter(tools.tokenChecks, user))
   // The store has `sub` as a string.
-  const data = { begun, ...(typeof sub === 'number' && { sub }) }
+  const data = { begun, authTime: attempt.authTime, ...(typeof sub === 'number' && { sub }) }
   const remaining = Math.min(lifetime, idle)
   // Signed before the session is stored, so that claims that cannot be signed leave no session behind.
   const refreshToken = newRefreshToken()

@@ -17,6 +17,8 @@ export interface IssuedTokens {
 export interface LoginAttempt {
   /** When it began, before the user was read, by the clock of `performance.now()`. */
   readonly started: number
+  /** When the user has authenticated, in seconds since 1970: `auth_time` of a provider that has sent it. */
+  readonly authTime?: number | undefined
   /**
    * To be called when the tokens are made and stored, so that whatever changes later finds them.
    *

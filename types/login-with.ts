@@ -37,6 +37,20 @@ export interface LoginProviderOptions {
   /** `true` asks the UserInfo endpoint too (OpenID Connect Core §5.3); claims of the ID token win. Default `false`. */
   userinfo?: boolean | undefined
   /**
+   * The address of the authorization endpoint: https, or http to a loopback address, like those below. Each stands in for
+   * the member of the metadata; they are not fetched if this one, {@link tokenEndpoint}, {@link jwksUri} and, with
+   * {@link userinfo}, {@link userinfoEndpoint} are set. Default: that of the metadata.
+   */
+  authorizationEndpoint?: string | undefined
+  /** The address at which codes are exchanged. Default: that of the metadata. */
+  tokenEndpoint?: string | undefined
+  /** The address of the key set. Default: that of the metadata. */
+  jwksUri?: string | undefined
+  /** The address of the UserInfo endpoint. Default: that of the metadata. */
+  userinfoEndpoint?: string | undefined
+  /** The address at which users log out, for `logoutUrl()`. Default: that of the metadata, if there is one. */
+  endSessionEndpoint?: string | undefined
+  /**
    * The address of the callback, for proxies that change host or path: https, or http to a loopback address, without a
    * fragment. Default: from `request.protocol`, `request.host` and the path of the route.
    */

@@ -140,7 +140,7 @@ function rowOf({ code }: AuthenticationErrorLike): RefusalRow {
 }
 
 /** Adds a name to the header `Vary`, beside those of CORS or compression. */
-function addVary(reply: FastifyReply, field: string): void {
+export function addVary(reply: FastifyReply, field: string): void {
   const present = reply.getHeader('vary')
   const fields = [present ?? []].flat().join(', ')
   const names = fields.toLowerCase().split(/\s*,\s*/)

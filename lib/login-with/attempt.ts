@@ -1,5 +1,5 @@
 import { hash, randomFillSync } from 'node:crypto'
-import type { FastifyReply } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { refusal } from '../errors/errors.js'
 import { MALFORMED } from '../http/authorization.js'
 import { setCookie } from '../http/cookie.js'
@@ -10,8 +10,8 @@ import type { ResolvedProvider } from './options.js'
 /** Seconds from the start of a login to its callback. */
 const life = 1800
 
-/** From so many cookies of attempts on, a start clears them: abandoned ones would fill the headers. */
-const mostAttempts = 5
+/** Pages of other sites can begin attempts too, and nginx rejects all requests with a header line of 8 KB. */
+const [mostAttempts, mostBytes] = [5, 4095]
 
 /**
  * A login that a browser has begun. All of it is in one cookie, and `state` is the digest of the cookie and the provider: a
@@ -66,13 +66,31 @@ function addCookie(reply: FastifyReply, name: string, value: string, maxAge: num
   void reply.header('set-cookie', setCookie({ name, value, maxAge, isSecure, sameSite: 'Lax' }))
 }
 
-/** @param start - what the names of cookies begin with */
+/** Keeps an attempt in a cookie, in place of the oldest ones where there are too many. @param start - of its name */
 export function keepAttempt({ state, value }: Attempt, start: string, reply: FastifyReply): void {
-  const present = [...cookiesOf(reply.request).keys()].filter(
-    (name) => /login-[\w-]{16}$/.test(name) && name === cookieName(start, name.slice(-16)),
-  )
-  if (present.length >= mostAttempts) for (const name of present) addCookie(reply, name, '', 0)
-  addCookie(reply, cookieName(start, state), value, life)
+  const name = cookieName(start, state)
+  const others = attemptsOf(reply.request, start.startsWith('__Host-'))
+  let bytes = 0
+  for (const [index, pair] of [`${name}=${value}`, ...others].entries()) {
+    bytes += pair.length + 2
+    const isTooMuch = index >= mostAttempts || bytes > mostBytes
+    if (isTooMuch) addCookie(reply, pair.split('=', 1).join(), '', 0)
+  }
+  addCookie(reply, name, value, life)
+}
+
+/** Also of another registration, whose cookies are in the same header. */
+const form =
+  /^(?:__Host-)?(?:[A-Za-z0-9][\w.-]{0,63}-)?login-[\w-]{16}=[\w-]{43}\.(\d{1,20})\.\d{0,20}\.[\w-]*$/
+
+/** The cookies of attempts, the newest first. Those of the same second are in the order of the browser (RFC 6265 §5.4). */
+function attemptsOf(request: FastifyRequest, isSecure: boolean): string[] {
+  const pairs = Array.from(cookiesOf(request), ([name, value]) => `${name}=${String(value)}`)
+  const endOf = (pair: string): number => Number(form.exec(pair)?.[1])
+  return pairs
+    .filter((pair) => pair.startsWith('__Host-') === isSecure && form.test(pair))
+    .toReversed()
+    .sort((one, other) => endOf(other) - endOf(one))
 }
 
 /** The attempt of a parameter `state`, whose cookie the response clears. @throws ERR_AUTH_LOGIN_STATE */

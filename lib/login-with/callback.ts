@@ -6,7 +6,7 @@ import { tokensReport } from '../login/finish.js'
 import { urlOf } from '../login/plugin-routes.js'
 import { findUser, isUsableName, withUserTimeout } from '../users/user.js'
 import { takeAttempt } from './attempt.js'
-import { exchange, invalid } from './exchange.js'
+import { exchange, invalid, isFailure } from './exchange.js'
 import { pathAt } from './return-to.js'
 import type { ResolvedProvider } from './options.js'
 import type { Provider } from './provider.js'
@@ -41,20 +41,21 @@ export function callback(routes: Routes): Work {
     const attempt = takeAttempt(provider.options, state, cookieStart(request), reply)
     // Each attempt has a name of its own, so that only its address has a limit.
     const counted = `login ${state}`
-    await refuseToken(counted, request)
-    try {
-      const metadata = await provider.metadata()
-      const sendsIssuer = Boolean(metadata.authorization_response_iss_parameter_supported)
-      checkParameters(query, sendsIssuer, metadata.issuer)
-      const uri = routes.redirectUri(request)
-      const found = await exchange(provider, metadata, query, attempt, uri)
-      if (isGone(request)) throw ABANDONED
-      await logIn(routes, found, request, reply, started)
-    } catch (error) {
-      const isInvalid = (error as { code?: unknown }).code === 'ERR_AUTH_LOGIN_INVALID'
-      if (isInvalid) await countRejectedToken(counted, request)
-      throw error
-    }
+    const found = await provider.exchanges.run(request, async () => {
+      // In its turn, since those before it may have failed.
+      await refuseToken(counted, request)
+      try {
+        const metadata = await provider.metadata()
+        const sendsIssuer = Boolean(metadata.authorization_response_iss_parameter_supported)
+        checkParameters(query, sendsIssuer, metadata.issuer)
+        return await exchange(provider, metadata, query, attempt, routes.redirectUri(request))
+      } catch (error) {
+        if (isFailure(error)) await countRejectedToken(counted, request)
+        throw error
+      }
+    })
+    if (isGone(request)) throw ABANDONED
+    await logIn(routes, found, request, reply, started)
     const address = attempt.returnTo === '' ? returnTo : pathAt(returnTo, attempt.returnTo)
     return leadTo(address, routes, reply)
   }
@@ -66,8 +67,8 @@ function checkParameters(query: URLSearchParams, sendsIssuer: boolean, issuer: s
   const iss = query.get('iss')
   // RFC 9207 §2.4
   if (iss === null ? sendsIssuer : iss !== issuer) throw invalid('parameter iss of the callback')
-  const isOther = ['response', 'id_token', 'token'].some((name) => query.has(name))
-  if (isOther) throw invalid('the callback is of another flow')
+  const other = ['response', 'id_token', 'token'].find((name) => query.has(name))
+  if (other) throw invalid(`parameter ${other} of the callback, which is of another flow`)
   const error = query.get('error')
   if (error !== null) {
     const isKnown = knownErrors.split(' ').includes(error)
@@ -79,7 +80,7 @@ function checkParameters(query: URLSearchParams, sendsIssuer: boolean, issuer: s
 
 async function logIn(
   { registration, provider: { options } }: Routes,
-  { claims, tokens }: Awaited<ReturnType<typeof exchange>>,
+  { claims, tokens, authTime }: Awaited<ReturnType<typeof exchange>>,
   request: FastifyRequest,
   reply: FastifyReply,
   started: number,
@@ -95,7 +96,7 @@ async function logIn(
   if (user === null) throw unknownUser('user not found')
   if (isGone(request)) throw ABANDONED
   const report = tokensReport(registration, user)
-  const attempt = { started, confirm: async () => undefined }
+  const attempt = { started, confirm: async () => undefined, authTime }
   const issued = await registration.issueTokens(username, request, user, attempt, registration)
   registration.carrier.send(request, reply, issued)
   report(request, 'login', started, { provider: options.name })

@@ -24,7 +24,7 @@ export async function exchange(
   parameters: URLSearchParams,
   { state, nonce, codeVerifier, maxAge }: Attempt,
   redirectUri: string,
-): Promise<{ claims: IdTokenClaims; tokens: ProviderTokens }> {
+): Promise<{ claims: IdTokenClaims; tokens: ProviderTokens; authTime: number | undefined }> {
   const { client, options } = provider
   const config = configure(provider, metadata, redirectUri)
   const url = new URL(redirectUri)
@@ -44,7 +44,7 @@ export async function exchange(
     freeze(claims)
     const { scope, expires_in: expiresIn } = response
     const tokens = withoutUndefined({ accessToken, idToken, refreshToken, scope, expiresIn })
-    return { claims, tokens }
+    return { claims, tokens, authTime: ofToken.auth_time }
   } catch (error) {
     throw rejectionOf(error)
   }
@@ -78,8 +78,9 @@ function configure(
     { [client.clockTolerance]: clockTolerance },
     clientSecret === undefined ? client.None() : authenticate(clientSecret),
   )
-  // The addresses were checked: http leads to this machine only.
-  if (metadata.issuer.startsWith('http:')) client.allowInsecureRequests(config)
+  const asked = [metadata.token_endpoint, metadata.jwks_uri, metadata.userinfo_endpoint]
+  // Those that are used were checked: http leads to this machine only.
+  if (asked.some((each) => String(each).startsWith('http:'))) client.allowInsecureRequests(config)
   client.enableNonRepudiationChecks(config)
   config[client.customFetch] = fetchBy(provider, metadata, redirectUri)
   if (areFresh) {
@@ -89,13 +90,18 @@ function configure(
   return config
 }
 
+/** Errors of answers that are no success: anybody can make up codes. Without an answer, it is no fault of the client. */
+const failures = new WeakSet<object>()
+export const isFailure = (error: unknown): boolean =>
+  failures.has(Object(error)) || (error as { code?: unknown }).code === 'ERR_AUTH_LOGIN_INVALID'
+
 function fetchBy(provider: Provider, metadata: ServerMetadata, redirectUri: string): CustomFetch {
   return async (address, { body, headers, method }) => {
     const isKeySet = address === metadata.jwks_uri
     // openid-client has dropped its key set by now, also where this request fails.
     if (isKeySet) provider.configured = null
     const place = isKeySet ? 'key set' : body ? 'token endpoint' : 'UserInfo endpoint'
-    const fail = (problem: string): never => provider.unavailable(`the ${place} ${problem}`)
+    const fail = (problem: string): Error => provider.unavailable(`the ${place} ${problem}`)
     // As it is registered at the provider, where openid-client may write it in another way.
     if (body instanceof URLSearchParams) body.set('redirect_uri', redirectUri)
     const work = async (signal: AbortSignal) => {
@@ -103,18 +109,23 @@ function fetchBy(provider: Provider, metadata: ServerMetadata, redirectUri: stri
       const response = await sendRequest(new URL(address), init, provider.send)
       return [response, await readBody(response)] as const
     }
-    const late = (error: unknown): never => fail(`failed: ${reasonOf(error)}`)
+    const late = (error: unknown): never => {
+      throw fail(`failed: ${reasonOf(error)}`)
+    }
     const [response, bytes] = await provider.limit(work).catch(late)
     const { status } = response
     const json = jsonOf(response, bytes)
     if (status !== 200 || !isPlain(json)) {
       if (isPlain(json) && json.error === 'invalid_grant') throw invalid('invalid_grant')
       const isOurs = status === 400 || status === 401
-      return fail(`answered ${status}${isOurs ? ': check clientId and clientSecret' : ''}`)
+      const hint = isOurs ? ': check clientId and clientSecret' : ''
+      const failure = fail(`answered ${status}${hint}`)
+      failures.add(failure)
+      throw failure
     }
     const { keys } = json
     if (isKeySet) {
-      if (!Array.isArray(keys) || !keys.every(isPlain)) return fail('has no keys')
+      if (!Array.isArray(keys) || !keys.every(isPlain)) throw fail('has no keys')
       provider.keys = { jwks: { keys }, fetchedAt: Date.now() }
     }
     return new Response(new Uint8Array(bytes), response)
@@ -124,21 +135,36 @@ function fetchBy(provider: Provider, metadata: ServerMetadata, redirectUri: stri
 /** What openid-client leaves to the app. @throws ERR_AUTH_LOGIN_INVALID */
 function checkClaims({ sub, azp, iat }: IDToken, { options }: Provider): void {
   // OpenID Connect Core §2
-  if (sub === '' || sub.length > 255 || controlCharacter.test(sub)) throw invalid('claim sub')
-  if (azp !== undefined && azp !== options.clientId) throw invalid('claim azp')
+  if (sub === '' || sub.length > 255 || controlCharacter.test(sub))
+    throw invalid('claim sub of the ID token')
+  if (azp !== undefined && azp !== options.clientId) throw invalid('claim azp of the ID token')
   if (iat > Date.now() / 1000 + options.clockTolerance) throw invalid('claim iat of the ID token')
 }
 
 export const invalid = (cause: string): Error =>
   refusal('auth.login-failed', { code: 'ERR_AUTH_LOGIN_INVALID', cause })
 
-const knownClaims = new Set<unknown>('iss aud azp exp iat nbf nonce auth_time'.split(' '))
+/** What messages of openid-client say. Only these names are taken from them, since they may quote tokens. */
+const problems: readonly (readonly [pattern: RegExp, problem: string])[] = [
+  [/body "(sub)"/, '$1 of UserInfo'],
+  [/"(iss|sub|aud|azp|exp|iat|nbf|nonce|auth_time)"/, 'claim $1 of the ID token'],
+  [/"(alg|crit)"/, 'header $1 of the ID token'],
+  [/["`]((?:access|refresh|id)_token|token_type|expires_in|scope)["`]/, '$1 of the token response'],
+  [/JWS/, 'header alg of the ID token'],
+  [/signature verification/, 'signature of the ID token'],
+  [/verification key/, 'no key of the provider fits alg and kid of the ID token'],
+  [/Invalid JWT|JWT (?:Header|Payload)|JWE/, 'id_token of the token response is no signed JWT'],
+]
 
-/** Our own error, or one in our words: messages of openid-client may quote tokens. */
+/** Our own error, or one in our words. */
 function rejectionOf(error: unknown): unknown {
   if (isAuthenticationError(error)) return error
-  const { cause, claim } = Object(error) as { cause?: unknown; claim?: unknown }
-  if (knownClaims.has(claim)) return invalid(`claim ${String(claim)} of the ID token`)
+  const { cause, claim, message } = Object(error) as Record<string, unknown>
+  const said = typeof claim === 'string' ? `"${claim}"` : String(message)
+  for (const [pattern, problem] of problems) {
+    const found = pattern.exec(said.slice(0, 200))
+    if (found !== null) return invalid(problem.replace('$1', String(found[1])))
+  }
   return cause === undefined
     ? invalid('the token response, the ID token or UserInfo is not acceptable')
     : rejectionOf(cause)

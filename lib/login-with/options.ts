@@ -16,6 +16,11 @@ const scopes = '^(?:[\\x21\\x23-\\x5b\\x5d-\\x7e]+ )*openid(?: [\\x21\\x23-\\x5b
 const notBlank = (description: string, secret = false) =>
   text(description, { pattern: '\\S', secret })
 
+/** Options that stand in for members of the metadata. */
+const endpoints =
+  'authorizationEndpoint tokenEndpoint jwksUri userinfoEndpoint endSessionEndpoint'.split(' ')
+const endpoint = optional(text('an address of the provider', { quoted: true }))
+
 const provider = strict(
   {
     issuer: text('the address of the provider', { quoted: true }),
@@ -27,6 +32,7 @@ const provider = strict(
     ),
     username: anyFunction('a function (claims, request, tokens) that returns the name of the user'),
     userinfo: optional(flag),
+    ...Object.fromEntries(endpoints.map((option) => [option, endpoint])),
     redirectUri: optional(text('the address of the callback', { quoted: true })),
     returnTo: optional(text('a path', { quoted: true })),
     failureTo: optional(text('a path', { quoted: true })),
@@ -38,8 +44,12 @@ const provider = strict(
 
 export const schema = byName(provider, 'an object of providers by name')
 
-/** What a provider has by default. */
-const defaults = { scope: 'openid profile email', clockTolerance: 30 }
+/** What a provider has by default. Its endpoints are addresses by the names of members of the metadata. */
+const defaults = {
+  scope: 'openid profile email',
+  clockTolerance: 30,
+  endpoints: {} as Readonly<Record<string, string>>,
+}
 
 export type ResolvedProvider = LoginProviderOptions & typeof defaults & { readonly name: string }
 
@@ -61,7 +71,13 @@ export function resolveProvider(name: string, given: LoginProviderOptions): Reso
   if (redirectUri !== undefined) checkAddress(`${place}.redirectUri`, redirectUri, false)
   if (params !== undefined && typeof params !== 'function')
     checkParams(params, `option "${place}.authorizationParams"`)
-  return { ...withDefaults(defaults, given), name }
+  const addresses: Record<string, string> = {}
+  for (const [option, address] of Object.entries(given)) {
+    if (typeof address !== 'string' || !endpoints.includes(option)) continue
+    checkAddress(`${place}.${option}`, address, false)
+    addresses[option.replace(/[A-Z]/g, (each) => `_${each.toLowerCase()}`)] = new URL(address).href
+  }
+  return { ...withDefaults(defaults, given), name, endpoints: addresses }
 }
 
 /** @throws ERR_AUTH_OPTION for what is no object of strings, or has a reserved parameter */
@@ -70,7 +86,7 @@ export function checkParams(params: unknown, subject: string): Readonly<Record<s
   const isFine = ([name, value]: [string, unknown]): boolean =>
     typeof value === 'string' &&
     !taken.includes(name) &&
-    (name !== 'max_age' || /^\d+$/.test(value))
+    (name !== 'max_age' || /^\d{1,10}$/.test(value))
   if (isPlain(params) && Object.entries(params).every(isFine)) {
     return params as Record<string, string>
   }

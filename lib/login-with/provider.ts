@@ -1,10 +1,12 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Configuration, ExportedJWKSCache, ServerMetadata } from 'openid-client'
+import { signingMethods } from '../common/algorithms.js'
 import { refusal } from '../errors/errors.js'
 import { channels } from '../events.js'
 import { metadataAddress } from '../http/address.js'
 import { Backoff, since } from '../http/backoff.js'
 import { FetchError, fetchMetadata, inTime, reasonOf, type Send } from '../http/fetch.js'
+import { Lookups } from '../throttle/lookups.js'
 import type { ResolvedProvider } from './options.js'
 
 /** Milliseconds for which metadata are fresh. Then they are renewed in the background, and kept until that succeeds. */
@@ -14,6 +16,8 @@ const fresh = 60 * 60_000
 export class Provider {
   /** Replaced by the test kit. */
   send: Send | undefined = undefined
+  /** The callbacks whose codes are exchanged: anybody can make up some, and each takes a connection. */
+  readonly exchanges = new Lookups(128)
   /** The last key set that was fetched. */
   keys: { readonly jwks: ExportedJWKSCache['jwks']; readonly fetchedAt: number } | null = null
   /** The last configuration of openid-client, and what it was made of. */
@@ -39,7 +43,8 @@ export class Provider {
   async metadata(): Promise<ServerMetadata> {
     if (this.#metadata === null) await this.begin()
     else if (since(this.#fetchedAt) >= fresh) void this.begin()
-    return this.#metadata ?? this.unavailable('no metadata')
+    if (this.#metadata === null) throw this.unavailable('no metadata')
+    return this.#metadata
   }
 
   /** Begins to fetch. @returns the running fetch, or a new one; null during the pause after a failure */
@@ -72,21 +77,27 @@ export class Provider {
     this.#backoff.succeed()
   }
 
-  /** @param cause - for the log. @throws ERR_AUTH_PROVIDER_UNAVAILABLE */
-  unavailable(cause: string): never {
+  /** @param cause - for the log. @returns ERR_AUTH_PROVIDER_UNAVAILABLE */
+  unavailable(cause: string): Error {
     const retryAfter = Math.max(1, Math.ceil(this.#backoff.pause / 1000))
-    throw refusal('auth.overloaded', { code: 'ERR_AUTH_PROVIDER_UNAVAILABLE', retryAfter, cause })
+    return refusal('auth.overloaded', { code: 'ERR_AUTH_PROVIDER_UNAVAILABLE', retryAfter, cause })
   }
 
   /** Never rejects. */
   async #fetch(send: Send | undefined): Promise<void> {
-    const { name: provider, issuer, userinfo = false } = this.options
+    const { name: provider, issuer, userinfo, endpoints } = this.options
+    const needed = ['authorization_endpoint', 'token_endpoint', 'jwks_uri']
+    if (userinfo) needed.push('userinfo_endpoint')
+    // The provider of the test kit has its own.
+    const given = send === undefined ? endpoints : {}
+    const isGiven = needed.every((name) => Object.hasOwn(given, name))
     const begun = Date.now()
     let reason: string | null = null
     try {
-      const found = await this.limit((signal) => fetchMetadata(issuer, signal, send))
-      this.#metadata = checked(issuer, found, userinfo)
+      const discover = () => this.limit((signal) => fetchMetadata(issuer, signal, send))
+      this.#metadata = checked(issuer, isGiven ? undiscovered : await discover(), given, needed)
       this.#fetchedAt = Date.now()
+      if (isGiven) return
       if (this.#backoff.hasFailed) this.log.info({ provider }, 'The provider is back')
       this.#backoff.succeed()
     } catch (error) {
@@ -100,19 +111,24 @@ export class Provider {
   }
 }
 
+/** What is assumed of a provider whose metadata are not fetched, since the options have all that is needed. */
+const undiscovered = {
+  id_token_signing_alg_values_supported: signingMethods.filter((each) => !each.startsWith('HS')),
+}
+
 /** @throws FetchError where an address that is used is not secure */
 function checked(
   issuer: string,
   found: Readonly<Record<string, unknown>>,
-  needsUserinfo: boolean,
+  given: ResolvedProvider['endpoints'],
+  needed: readonly string[],
 ): ServerMetadata {
-  const addresses = ['authorization_endpoint', 'token_endpoint', 'jwks_uri']
-  if (needsUserinfo) addresses.push('userinfo_endpoint')
-  if ((found.end_session_endpoint ?? null) !== null) addresses.push('end_session_endpoint')
+  const endSession = given.end_session_endpoint ?? found.end_session_endpoint ?? null
+  const addresses = endSession === null ? needed : [...needed, 'end_session_endpoint']
   const secure = addresses.map((name) => {
-    const url = metadataAddress(issuer, found[name])
-    if (url === null) throw new FetchError(`${name} of the metadata is not an https address`)
-    return [name, url.href]
+    const href = given[name] ?? metadataAddress(issuer, found[name])?.href
+    if (href === undefined) throw new FetchError(`${name} of the metadata is not an https address`)
+    return [name, href]
   })
   return { ...found, ...Object.fromEntries(secure), issuer } as ServerMetadata
 }

@@ -3,6 +3,7 @@ import type { ServerMetadata } from 'openid-client'
 import { ignoreRejection } from '../common/objects.js'
 import { isProduction } from '../common/production.js'
 import { faultOf } from '../errors/errors.js'
+import { addVary } from '../guard/response.js'
 import { cookieStart, isLocal } from '../http/cookie-names.js'
 import { sharedOptions, type PluginRoute, type Work } from '../http/plugin-route.js'
 import { badRequest, queryOf, withoutQuery } from '../http/query.js'
@@ -82,12 +83,20 @@ export function providerRoutes(
   ]
 }
 
+/** Headers by which browsers say that the user has not opened the link yet. Only the first one is standard. */
+const purposes = ['sec-purpose', 'purpose', 'x-purpose', 'x-moz']
+const prefetch = /^(?:prefetch|prerender|preview)/i
+
 /** Begins a login: leads the browser to the provider (OpenID Connect Core §3.1.2.1, RFC 7636 §4.3). */
 function start(routes: Routes): Work {
   const { provider } = routes
   let isWarned = false
   let last: { of: readonly unknown[]; address: string } = { of: [], address: '' }
   return async (request, reply) => {
+    for (const name of purposes) addVary(reply, name)
+    // Browsers discard a response that is no success, and ask again when the link is opened.
+    const isPrefetch = purposes.some((name) => prefetch.test(String(request.headers[name])))
+    if (isPrefetch) return reply.code(503).send()
     const [returnTo, ...others] = queryOf(request).getAll('returnTo')
     if (others.length > 0 || (returnTo !== undefined && !isPath(returnTo))) {
       return badRequest('querystring/returnTo must be a path of this app')

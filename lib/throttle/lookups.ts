@@ -16,37 +16,49 @@ const [maxRunning, maxWaiting] = [16, 1000]
 /**
  * Limits how many look-ups of one client run in a store at once. Whoever knows the form of a key can make up any number
  * of keys, and each is a query: without a limit, those of one client would fill the connections of the store.
+ * The same goes for codes, which a provider looks up.
  */
 export class Lookups {
   readonly #lines = new Map<string, Line>()
+  #running = 0
+
+  /** @param most - how many run at once for all addresses together */
+  constructor(private readonly most = Infinity) {}
 
   /**
    * @param request - leaves the line when its client disconnects
-   * @param work - the look-up: if it finds the store unavailable, so does the rest of the line
-   * @throws (rejects) ERR_AUTH_OVERLOADED where the line is full; ABANDONED; what `work` rejects with
+   * @param work - the look-up: if it finds the store or the provider unavailable, so does the rest of the line
+   * @throws (rejects) ERR_AUTH_OVERLOADED where the line is full, or too many run; ABANDONED; what `work` rejects with
    */
   async run<T>(request: FastifyRequest, work: () => Promise<T>): Promise<T> {
     if (isGone(request)) throw ABANDONED
     const client = clientOf(request.ip)
     const line = this.#lines.get(client) ?? { running: 0, waiting: new Set() }
-    this.#lines.set(client, line)
     if (line.running >= maxRunning) await wait(line, request)
-    else line.running += 1
+    else if (this.#running >= this.most) throw refusal('auth.overloaded', { retryAfter: 1 })
+    else this.#count(client, line, 1)
     try {
       // A connection is destroyed before it says so.
       if (isGone(request)) throw ABANDONED
       return await work()
     } catch (error) {
       // Otherwise each in the line would wait for the time-outs of all before it.
-      if ((error as { code?: unknown } | null)?.code === 'ERR_AUTH_STORE_UNAVAILABLE') {
+      if (String((error as { code?: unknown } | null)?.code).endsWith('_UNAVAILABLE')) {
         for (const leave of line.waiting) leave(error)
       }
       throw error
     } finally {
       const [next] = line.waiting
       if (next !== undefined) next()
-      else if ((line.running -= 1) === 0) this.#lines.delete(client)
+      else this.#count(client, line, -1)
     }
+  }
+
+  #count(client: string, line: Line, change: 1 | -1): void {
+    this.#running += change
+    line.running += change
+    if (line.running === 0) this.#lines.delete(client)
+    else this.#lines.set(client, line)
   }
 }
 

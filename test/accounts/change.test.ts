@@ -12,8 +12,9 @@ import {
   type AccountUser,
 } from '../helpers/accounts.js'
 import { bearer, secret } from '../helpers/app.js'
-import { cookiesOf } from '../helpers/cookies.js'
+import { cookiesOf, tls } from '../helpers/cookies.js'
 import { retryAfterOf } from '../helpers/load.js'
+import { startProvider } from '../helpers/provider.js'
 import { breakable, claimsOf, eventsOf, heldStore, pairOf } from '../helpers/sessions.js'
 
 const alice = 'alice@example.com'
@@ -382,6 +383,35 @@ t.test('for a user without a password, a recent login stands in for it', async (
   t.match(await mails(), [{ kind: 'email-changed', to: 'carol@example.com' }])
   t.equal(await send('/account/delete', {}, recent), '204')
   t.equal(table.length, 2)
+})
+
+t.test('a login at a provider is as old as its ID token says', async (t) => {
+  const provider = await startProvider(t)
+  const loginWith = { corp: { issuer: provider.url, clientId: 'shop', username: () => 3 } }
+  const options = { loginWith, cookies: true } as const
+  const { app, send } = await accountsApp(t, {}, options, undefined, { trustProxy: true })
+  const now = Math.floor(Date.now() / 1000)
+  const later = '403 ERR_AUTH_LOGIN_AGAIN'
+  const rows: [authTime: number | undefined, answer: string][] = [
+    [0, later],
+    [now - 660, later],
+    [now - 540, '202 {}'],
+    [undefined, '202 {}'],
+    [now + 1e6, '202 {}'],
+  ]
+  for (const [auth_time, answer] of rows) {
+    provider.idToken = { claims: { auth_time } }
+    const begun = await app.inject({ url: '/login/corp', headers: tls })
+    const { pathname, search } = provider.visit(new URL(String(begun.headers.location)))
+    const headers = { ...tls, ...jarOf(begun) }
+    const finished = await app.inject({ url: pathname + search, headers })
+    const session = { ...tls, ...jarOf(finished), 'sec-fetch-site': 'same-origin' }
+    t.equal(await send('/email/change', { email: moved }, session), answer, String(auth_time))
+    const [newest] = await app.authn.sessions.list(3)
+    const expected =
+      auth_time === undefined ? undefined : Math.min(auth_time * 1000, Number(newest?.created))
+    t.equal(newest?.authenticated?.getTime(), expected)
+  }
 })
 
 t.test('a session that the store does not list is no recent login', async (t) => {

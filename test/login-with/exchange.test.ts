@@ -66,21 +66,34 @@ const ofTokens: Readonly<Record<string, Row>> = {
     /401.*clientSecret/,
   ],
   invalid_request: [json({ error: 'invalid_request' }, 400), ...unavailable, /400/],
-  'an object': [json({}), ...invalid, /./],
-  'no access token': [json({ token_type: 'Bearer', id_token: 'a' }), ...invalid, /./],
-  'another type of token': [
-    json({ access_token: 'a', token_type: 'mac', id_token: 'a.a.a' }),
-    ...invalid,
-    /./,
-  ],
-  'an error with status 200': [json({ error: 'invalid_grant' }), ...invalid, /./],
+  'an object': [json({}), ...invalid, /access_token/],
+  'no access token': [json({ token_type: 'Bearer', id_token: 'a' }), ...invalid, /access_token/],
+  'an error with status 200': [json({ error: 'invalid_grant' }), ...invalid, /access_token/],
+  ...Object.fromEntries(
+    Object.entries({
+      token_type: [undefined, null, 7, '', ['Bearer']],
+      expires_in: ['soon', {}, -1, null],
+      refresh_token: [7, '', null],
+      scope: [['openid'], null, 7],
+      id_token: [7, '', {}],
+    }).flatMap(([member, values]) =>
+      values.map((value): [string, Row] => {
+        const good = { access_token: 'a', token_type: 'Bearer', id_token: 'a.a.a' }
+        const reason = new RegExp(`^${member} of the token response`)
+        return [
+          `${member}: ${JSON.stringify(value)}`,
+          [json({ ...good, [member]: value }), ...invalid, reason],
+        ]
+      }),
+    ),
+  ),
 }
 const ofKeys: Readonly<Record<string, Row>> = {
   ...faults,
   'an object': [json({}), ...unavailable, /no keys/],
   'keys that are no list': [json({ keys: {} }), ...unavailable, /no keys/],
   'keys that are no objects': [json({ keys: [null] }), ...unavailable, /no keys/],
-  'no keys': [json({ keys: [] }), ...invalid, /./],
+  'no keys': [json({ keys: [] }), ...invalid, /kid/],
   'a broken key': [
     json({ keys: [{ kty: 'EC', crv: 'P-256', kid: 'one', x: 'a', y: 'b' }] }),
     ...invalid,
@@ -90,9 +103,9 @@ const ofKeys: Readonly<Record<string, Row>> = {
 const ofUserinfo: Readonly<Record<string, Row>> = {
   ...faults,
   'status 401': [json({ error: 'invalid_token' }, 401), ...unavailable, /401/],
-  'an object': [json({}), ...invalid, /./],
-  'sub of another user': [json({ sub: 'bob', name: 'Bob' }), ...invalid, /./],
-  'sub of another type': [json({ sub: ['alice'] }), ...invalid, /./],
+  'an object': [json({}), ...invalid, /^sub of UserInfo$/],
+  'sub of another user': [json({ sub: 'bob', name: 'Bob' }), ...invalid, /^sub of UserInfo$/],
+  'sub of another type': [json({ sub: ['alice'] }), ...invalid, /^sub of UserInfo$/],
 }
 
 t.test('a response of an endpoint that is not good is no login', async (t) => {
@@ -141,6 +154,25 @@ function collect(): void {
   const gc = runInNewContext('gc') as () => void
   for (const wait of [20, 60]) setTimeout(gc, wait)
 }
+
+t.test(
+  'the log names the member of a good response that is wrong, and quotes nothing',
+  async (t) => {
+    const provider = await startProvider(t)
+    const { logIn, last, lines } = await loginApp(t, provider)
+    for (const response of [
+      { token_type: 'a-type' },
+      { scope: ['a-scope'] },
+      { expires_in: 'a-time' },
+    ]) {
+      provider.response = response
+      t.equal((await logIn()).statusCode, 401)
+      const [member] = Object.keys(response)
+      t.notMatch(JSON.stringify(lines), /a-(?:type|scope|time)/)
+      t.match(last(), { code: 'ERR_AUTH_LOGIN_INVALID', reason: `${member} of the token response` })
+    }
+  },
+)
 
 t.test('a provider that hangs is given up after five seconds', async (t) => {
   const provider = await startProvider(t)

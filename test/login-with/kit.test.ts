@@ -70,6 +70,10 @@ t.test(
         issuer: 'http://127.0.0.1:9',
         clientId: 'shop',
         userinfo: true,
+        authorizationEndpoint: 'http://127.0.0.1:9/authorize',
+        tokenEndpoint: 'http://127.0.0.1:9/token?a=b',
+        jwksUri: 'http://127.0.0.1:9/certs',
+        userinfoEndpoint: 'http://127.0.0.1:9/me',
         username: () => 'alice',
       },
     }

@@ -138,6 +138,52 @@ t.test('metadata of an https issuer lead nowhere else than to https', async (t) 
   }
 })
 
+t.test('endpoints in the options stand in for those of the metadata', async (t) => {
+  const provider = await startProvider(t)
+  // As a Keycloak that browsers and the server reach by different names.
+  const outside = { ...provider, url: 'https://id.example/realms/corp' }
+  const inside = (path: string): string => `${provider.url}${path}`
+  const endpoints = {
+    authorizationEndpoint: 'https://id.example/authorize?tenant=two',
+    tokenEndpoint: inside('/token'),
+    jwksUri: inside('/keys'),
+    userinfoEndpoint: inside('/userinfo'),
+  }
+  provider.idToken = { claims: { iss: outside.url } }
+  const events = eventsOf(t, 'provider')
+  const { begin, finish, app } = await loginApp(t, outside, { ...endpoints, userinfo: true })
+  const begun = await begin()
+  t.match(begun.response.headers.location, /^https:\/\/id\.example\/authorize\?tenant=two&/)
+  t.equal((await finish(begun)).statusCode, 303)
+  t.strictSame(provider.take(), ['/token', '/keys', '/userinfo'], 'no metadata are fetched')
+  t.strictSame(events, [])
+  t.equal(await app.authn.loginWith.corp?.logoutUrl(), null)
+  const ended = await loginApp(t, outside, { ...endpoints, endSessionEndpoint: inside('/end') })
+  t.equal(await ended.app.authn.loginWith.corp?.logoutUrl(), `${provider.url}/end?client_id=shop`)
+  t.equal((await ended.get('/login/corp')).statusCode, 303)
+})
+
+t.test('one endpoint in the options leaves the others to the metadata', async (t) => {
+  const provider = await startProvider(t)
+  const all = {
+    authorizationEndpoint: ['authorization_endpoint', '/authorize?tenant=one'],
+    tokenEndpoint: ['token_endpoint', '/token'],
+    jwksUri: ['jwks_uri', '/keys'],
+    userinfoEndpoint: ['userinfo_endpoint', '/userinfo'],
+    endSessionEndpoint: ['end_session_endpoint', '/logout'],
+  } as const
+  for (const [option, [member, path]] of Object.entries(all)) {
+    for (const wrong of ['https://unreachable.invalid/', 'http://id.example', undefined]) {
+      provider.metadata = { [member]: wrong }
+      const given = { [option]: `${provider.url}${path}`, userinfo: true }
+      const { logIn, app } = await loginApp(t, provider, given)
+      t.equal((await logIn()).statusCode, 303, `${option}: ${wrong}`)
+      t.match(await app.authn.loginWith.corp?.logoutUrl(), `${provider.url}/logout`)
+      t.ok(provider.take().includes(discoveryPath))
+    }
+  }
+})
+
 t.test(
   'metadata are renewed in the background after an hour, and kept until that succeeds',
   async (t) => {

@@ -43,7 +43,7 @@ const paths = [
   'http://shop.example',
   'https://a:b@shop.example/',
   'javascript:alert(1)',
-  `/${'a'.repeat(1000)}`,
+  `/${'a'.repeat(512)}`,
   7,
   null,
 ]
@@ -70,6 +70,7 @@ const params = [
   { prompt: undefined },
   { max_age: 'a' },
   { max_age: '1.5' },
+  { max_age: '1'.repeat(11) },
 ]
 const reserved = [
   'response_type',
@@ -101,7 +102,16 @@ const bad: Readonly<Record<string, readonly unknown[]>> = {
   scope: scopes,
   username: [undefined, null, 'sub', {}],
   userinfo: ['true', 1, null],
-  redirectUri: [...addresses, 7, null],
+  ...Object.fromEntries(
+    [
+      'redirectUri',
+      'authorizationEndpoint',
+      'tokenEndpoint',
+      'jwksUri',
+      'userinfoEndpoint',
+      'endSessionEndpoint',
+    ].map((option) => [option, [...addresses, 7, null]]),
+  ),
   returnTo: paths,
   failureTo: paths,
   authorizationParams: [...params, ...reserved.map((name) => ({ [name]: 'a' }))],
@@ -137,6 +147,8 @@ t.test('startup succeeds at the limits of the options', async (t) => {
       returnTo: to,
       failureTo: to,
     })),
+    { jwksUri: 'http://127.0.0.1:9/keys?a=b', tokenEndpoint: undefined },
+    { returnTo: `/${'a'.repeat(511)}` },
     { clientAuth: 'post', userinfo: true, redirectUri: 'https://shop.example/cb?a=b' },
     { authorizationParams: { max_age: '0', prompt: '' } },
     { clientAuth: undefined, scope: undefined, returnTo: undefined, clockTolerance: undefined },

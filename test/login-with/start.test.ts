@@ -4,8 +4,9 @@ import t from 'tap'
 import type { LoginProviderOptions } from '../../lib/index.js'
 import { logLines } from '../helpers/app.js'
 import { cookiesOf, linesOf, tls } from '../helpers/cookies.js'
+import type { AnyResponse } from '../helpers/flows.js'
 import { setNodeEnv } from '../helpers/environment.js'
-import { clientSecret, jarOf, loginApp } from '../helpers/login-app.js'
+import { clientSecret, jarOf, loginApp, type LoginApp } from '../helpers/login-app.js'
 import { startProvider } from '../helpers/provider.js'
 
 type Params = LoginProviderOptions['authorizationParams']
@@ -72,23 +73,118 @@ t.test('the cookie of an attempt is named like the others', async (t) => {
   t.match(await start({}, local), /^login-/)
 })
 
-t.test('a start clears the cookies of abandoned attempts from the fifth on', async (t) => {
-  const { get } = await loginApp(t, await startProvider(t))
-  const names = 'a b c d e'.split(' ').map((letter) => `__Host-login-${letter.repeat(16)}`)
-  const others = 'login-aaaaaaaaaaaaaaaa=1; __Host-login-short=1; __Host-token=a'
-  for (const count of [4, 5]) {
-    const cookie = names
-      .slice(0, count)
-      .map((name) => `${name}=1`)
-      .join('; ')
-    const set = cookiesOf(await get('/login/corp', `${others}; ${cookie}; ${cookie}`))
-    const cleared = set.filter(({ attributes }) => attributes['max-age'] === '0')
-    t.strictSame(
-      cleared.map(({ name }) => name),
-      count === 5 ? names : [],
-    )
-    t.equal(set.length, cleared.length + 1)
+/** A browser that keeps cookies, with those it has. */
+function browserOf({ get }: LoginApp, jar = new Map<string, string>()) {
+  const visit = async (url: string): Promise<AnyResponse> => {
+    const response = await get(url, [...jar].map((pair) => pair.join('=')).join('; '))
+    for (const { name, value } of cookiesOf(response)) {
+      if (value === '') jar.delete(name)
+      else jar.set(name, value)
+    }
+    return response
   }
+  const attempts = (): string[] =>
+    [...jar].map((pair) => pair.join('=')).filter((pair) => /login-[\w-]{16}=/.test(pair))
+  return { jar, visit, attempts }
+}
+
+t.test('of more than five attempts the oldest are given up, and no other', async (t) => {
+  const provider = await startProvider(t)
+  const login = await loginApp(t, provider)
+  const begun = async (browser: ReturnType<typeof browserOf>): Promise<string> => {
+    const { headers } = await browser.visit('/login/corp')
+    const { pathname, search } = provider.visit(new URL(String(headers.location)))
+    return pathname + search
+  }
+  for (const tabs of [2, 5, 6, 8]) {
+    const browser = browserOf(login, new Map([['__Host-login-short', '1']]))
+    const callbacks: string[] = []
+    for (let tab = 0; tab < tabs; tab += 1) callbacks.push(await begun(browser))
+    t.equal(browser.attempts().length, Math.min(tabs, 5))
+    for (const [tab, address] of callbacks.entries()) {
+      const { statusCode } = await browser.visit(address)
+      t.equal(statusCode, tab < tabs - 5 ? 401 : 303, `${tab} of ${tabs}`)
+    }
+    t.equal(browser.jar.get('__Host-login-short'), '1', 'a cookie of the app')
+  }
+})
+
+t.test('the age of an attempt decides, wherever the browser sends its cookie', async (t) => {
+  const { get } = await loginApp(t, await startProvider(t))
+  const now = Math.floor(Date.now() / 1000)
+  const pairs = [900, 100, 300, 200, 400].map((end) => {
+    const [name, value] = [String(end).padEnd(16, 'a'), 'a'.repeat(43)]
+    return `__Host-login-${name}=${value}.${now + end}..`
+  })
+  const cleared = async (cookie: string): Promise<(string | undefined)[]> => {
+    const set = cookiesOf(await get('/login/corp', cookie))
+    return set.filter(({ value }) => value === '').map(({ name }) => name)
+  }
+  const others = 'login-aaaaaaaaaaaaaaaa=1; __Host-token=a'
+  t.strictSame(await cleared(`${pairs.slice(1).join('; ')}; ${others}`), [])
+  const oldest = [`__Host-login-${'100'.padEnd(16, 'a')}`]
+  t.strictSame(await cleared(`${pairs.join('; ')}; ${others}`), oldest)
+  t.strictSame(await cleared(`${pairs.join(';')}; ${pairs.join(';\t')}`), oldest, 'sent twice')
+})
+
+t.test('the cookies of all attempts stay below 4 KB, and the newest is kept', async (t) => {
+  const provider = await startProvider(t)
+  const paths = ['/notes', `/${'a'.repeat(511)}`, `/${'一'.repeat(170)}`, `/${'é'.repeat(255)}`]
+  const max = { max_age: '9'.repeat(10) }
+  for (const name of [undefined, 'a', 'a'.repeat(64)]) {
+    const cookies = name === undefined ? true : { name }
+    const apps = [
+      await loginApp(t, provider, { authorizationParams: max }, { cookies }),
+      // Another registration of the same host.
+      await loginApp(t, provider, {}, { cookies: { name: 'other' } }),
+    ]
+    const browsers = apps.map((app) => browserOf(app, jar))
+    for (let count = 0; count < 12; count += 1) {
+      const query = new URLSearchParams({ returnTo: paths[count % paths.length] as string })
+      const browser = browsers[count % 2] as (typeof browsers)[0]
+      const response = await browser.visit(`/login/corp?${query.toString()}`)
+      t.equal(response.statusCode, 303)
+      t.ok(jar.has(String(cookiesOf(response).at(-1)?.name)), 'the newest')
+      const bytes = browser.attempts().join('; ').length
+      t.ok(bytes < 4096, `${bytes} bytes`)
+      t.ok(browser.attempts().length >= Math.min(count + 1, 4))
+    }
+    jar.clear()
+  }
+})
+const jar = new Map<string, string>()
+
+t.test('a link that a browser prefetches begins no login', async (t) => {
+  const provider = await startProvider(t)
+  const { app, begin, finish } = await loginApp(t, provider, { failureTo: '/sorry' })
+  const begun = await begin()
+  for (const [name, value] of [
+    ['sec-purpose', 'prefetch'],
+    ['sec-purpose', 'prefetch;prerender'],
+    ['sec-purpose', 'prefetch;anonymous-client-ip'],
+    ['purpose', 'prefetch'],
+    ['Purpose', 'Prefetch'],
+    ['x-moz', 'prefetch'],
+    ['x-purpose', 'preview'],
+  ] as const) {
+    const url = '/login/corp?returnTo=/notes'
+    const headers = { ...tls, cookie: begun.cookie, origin: 'https://shop.example', [name]: value }
+    const response = await app.inject({ url, headers })
+    t.match(response, {
+      statusCode: 503,
+      headers: { 'cache-control': 'no-store', vary: /sec-purpose, purpose/, location: undefined },
+    })
+    t.strictSame([linesOf(response), response.body], [[], ''], `${name}: ${value}`)
+  }
+  const headers = {
+    ...tls,
+    'sec-purpose': '',
+    purpose: 'x-prefetch',
+    'x-purpose': 'a'.repeat(9999),
+  }
+  const clicked = await app.inject({ url: '/login/corp', headers })
+  t.match(clicked, { statusCode: 303, headers: { vary: /sec-purpose, purpose/ } })
+  t.equal((await finish(begun)).statusCode, 303, 'the login that was under way')
 })
 
 t.test('authorizationParams are added as they are, or the start is a 500', async (t) => {
@@ -117,9 +213,14 @@ t.test('authorizationParams are added as they are, or the start is a 500', async
     () => null,
     () => 'a=b',
     () => [],
-    ...[{ a: 1 }, { a: undefined }, { a: ['b'] }, { max_age: 'a' }, { max_age: '-1' }].map(
-      (each) => () => each,
-    ),
+    ...[
+      { a: 1 },
+      { a: undefined },
+      { a: ['b'] },
+      { max_age: 'a' },
+      { max_age: '-1' },
+      { max_age: '1'.repeat(11) },
+    ].map((each) => () => each),
     ...reserved.map((name) => () => ({ [name]: 'a' })),
   ]
   for (const given of bad) {
@@ -141,7 +242,7 @@ const reserved =
 
 t.test('returnTo is a path of this app, or a 400', async (t) => {
   const { begin, finish, get } = await loginApp(t, await startProvider(t))
-  const long = `/${'a'.repeat(999)}`
+  const long = `/${'a'.repeat(511)}`
   const good = [
     '/',
     '/notes',
@@ -194,7 +295,9 @@ t.test('returnTo is a path of this app, or a 400', async (t) => {
     'https://shop.example/',
     '@evil.example',
     `${long}a`,
-    `/${'é'.repeat(999)}💩`,
+    `/${'é'.repeat(256)}`,
+    `/${'💩'.repeat(128)}`,
+    `/${'a'.repeat(5000)}`,
   ]
   const queries = bad.map((path) => `returnTo=${encodeURIComponent(path)}`)
   for (const query of [

@@ -37,13 +37,9 @@ async function flood({ app, begin }: LoginApp, count: number, address = '192.0.2
 
 /** Releases answers until all callbacks are done. @returns how often each status came */
 async function countsOf(sent: Promise<AnyResponse>[], release: () => void) {
-  let isDone = false
-  const all = Promise.all(sent).finally(() => (isDone = true))
-  while (!isDone) {
-    await setTimeout(5)
-    release()
-  }
-  const statuses = (await all).map(({ statusCode }) => statusCode)
+  const timer = setInterval(release, 5)
+  const statuses = (await Promise.all(sent)).map(({ statusCode }) => statusCode)
+  clearInterval(timer)
   return (status: number): number => statuses.filter((each) => each === status).length
 }
 

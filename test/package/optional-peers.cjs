@@ -6,11 +6,11 @@ const Module = require('node:module')
 const fastify = require('fastify')
 const authn = require('fastify-authn')
 
-const peers = ['openid-client', '@node-rs/argon2']
+const peers = new Set(['openid-client', '@node-rs/argon2'])
 const { _load: load } = Module
 const required = []
 Module._load = (name, ...rest) => {
-  if (!peers.includes(name)) return load(name, ...rest)
+  if (!peers.has(name)) return load(name, ...rest)
   required.push(name)
   throw new Error(`${name} cannot be required`)
 }

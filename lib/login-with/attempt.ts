@@ -80,17 +80,24 @@ export function keepAttempt({ state, value }: Attempt, start: string, reply: Fas
 }
 
 /** Also of another registration, whose cookies are in the same header. */
-const form =
-  /^(?:__Host-)?(?:[A-Za-z0-9][\w.-]{0,63}-)?login-[\w-]{16}=[\w-]{43}\.(\d{1,20})\.\d{0,20}\.[\w-]*$/
+const nameForm = /^(?:__Host-)?(?:[A-Za-z0-9][\w.-]{0,63}-)?login-[\w-]{16}$/
+const valueForm = /^[\w-]{43}\.(\d{1,20})\.\d{0,20}\.[\w-]*$/
 
 /** The cookies of attempts, the newest first. Those of the same second are in the order of the browser (RFC 6265 §5.4). */
 function attemptsOf(request: FastifyRequest, isSecure: boolean): string[] {
-  const pairs = Array.from(cookiesOf(request), ([name, value]) => `${name}=${String(value)}`)
-  const endOf = (pair: string): number => Number(form.exec(pair)?.[1])
-  return pairs
-    .filter((pair) => pair.startsWith('__Host-') === isSecure && form.test(pair))
+  const found = Array.from(cookiesOf(request), ([name, value]) => {
+    // A cookie that was sent twice is of no use, and goes first.
+    const end = value === MALFORMED ? 0 : Number(valueForm.exec(value)?.[1])
+    return { name, end, pair: `${name}=${String(value)}` }
+  })
+  return found
+    .filter(
+      ({ name, end }) =>
+        name.startsWith('__Host-') === isSecure && nameForm.test(name) && !Number.isNaN(end),
+    )
     .toReversed()
-    .sort((one, other) => endOf(other) - endOf(one))
+    .sort((one, other) => other.end - one.end)
+    .map(({ pair }) => pair)
 }
 
 /** The attempt of a parameter `state`, whose cookie the response clears. @throws ERR_AUTH_LOGIN_STATE */

@@ -124,7 +124,8 @@ t.test('the age of an attempt decides, wherever the browser sends its cookie', a
   t.strictSame(await cleared(`${pairs.slice(1).join('; ')}; ${others}`), [])
   const oldest = [`__Host-login-${'100'.padEnd(16, 'a')}`]
   t.strictSame(await cleared(`${pairs.join('; ')}; ${others}`), oldest)
-  t.strictSame(await cleared(`${pairs.join(';')}; ${pairs.join(';\t')}`), oldest, 'sent twice')
+  const twice = `${pairs.join('; ')}; ${pairs[0]}`
+  t.strictSame(await cleared(twice), [pairs[0]?.split('=')[0]], 'a cookie that was sent twice')
 })
 
 t.test('the cookies of all attempts stay below 4 KB, and the newest is kept', async (t) => {

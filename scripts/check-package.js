@@ -25,7 +25,7 @@ const folder = path.join(temporary, 'package')
 
 /** What programs import besides the package and what it declares to need itself. */
 const typesNeed =
-  '@fastify/type-provider-typebox @sinclair/typebox @types/node fastify-type-provider-zod typebox undici-types zod'
+  '@fastify/swagger @fastify/type-provider-typebox @sinclair/typebox @types/node fastify-type-provider-zod typebox undici-types zod'
 /**
  * Programs that are compiled against the packed declarations: files and folders of test/types, and options. Two of them
  * check all declaration files too, ours and those of others. Each is for the oldest compiler that can do it and the
@@ -73,6 +73,11 @@ const programs = {
     ...cjs,
     skipLibCheck: false,
     files: ['exactly.ts', 'unmerged'],
+  },
+  'beside @fastify/swagger': {
+    ...esm,
+    files: ['exactly.ts', 'swagger.ts', 'app/user.ts', 'app/generics.ts'],
+    only: [5.4, 5.9, 6, 7],
   },
   'beside @fastify/jwt, imported first': {
     ...esm,

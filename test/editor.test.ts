@@ -18,6 +18,7 @@ const file = path.join(root, 'test/edited.mts')
 const head = `import Fastify from 'fastify'
 import authn from 'fastify-authn'
 const app = Fastify()
+interface Route { Params: { id: string } }
 `
 let text = head
 
@@ -64,6 +65,10 @@ const routes = [
   (auth: string) => `app.post('/', { config: { auth: ${auth} }, handler: () => 'x' })`,
   (auth: string) =>
     `app.route({ method: 'GET', url: '/', config: { auth: ${auth} }, handler: () => 'x' })`,
+  (auth: string) => `app.get<Route>('/', { config: { auth: ${auth} } }, () => 'x')`,
+  (auth: string) => `app.post<Route>('/', { config: { auth: ${auth} }, handler: () => 'x' })`,
+  (auth: string) =>
+    `app.route<Route>({ method: 'GET', url: '/', config: { auth: ${auth} }, handler: () => 'x' })`,
   (auth: string) => `app.register(authn, { auth: ${auth} })`,
 ]
 
@@ -92,8 +97,8 @@ t.test('a wrong mark is one error, which names what was meant', async (t) => {
     "{ scopes: 'a' }": /Did you mean.*'scope'/,
     "{ mod: 'optional' }": /Did you mean.*'mode'/,
     "'optionl'": /Did you mean.*"optional"|AuthMark/,
-    "'required'": /AuthMark/,
-    '{}': /AuthMark/,
+    "'required'": /AuthMark|RouteMark/,
+    '{}': /AuthMark|RouteMark/,
     "{ role: ['admin'] }": /AccessNeed/,
     "{ scope: { every: ['a'] } }": /every/,
     "{ role: 'a', scopes: 'b' }": /scopes/,

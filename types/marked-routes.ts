@@ -36,6 +36,13 @@ interface AuthConfig {
 declare const unread: unique symbol
 
 /**
+ * What stands in for the type of `config` where only the type argument of the route is written down, because TypeScript
+ * then infers no other one. Marks that require a user fit it; all others fit the overloads of Fastify, under which
+ * `request.user` may be null. No `config` fits the second member: by it, editors complete all marks.
+ */
+type DefaultConfig = RequiredConfig | (AuthConfig & { readonly [unread]: true })
+
+/**
  * What is declared in the `config` of a marked route. The types of `auth` are not those of Fastify's `config`: the compiler
  * would combine each form of a mark with the one that is written, and complete and report that.
  */
@@ -57,7 +64,7 @@ interface Marked<User> {
  */
 export type MarkedConfig<Config> = Config &
   Marked<
-    Config extends RequiredConfig
+    Config extends DefaultConfig
       ? AuthUser
       : keyof AuthConfig extends keyof Config
         ? AuthUser
@@ -115,7 +122,7 @@ declare module 'fastify' {
     /** Declares a route with a mark: it decides whether `request.user` may be null. */
     <
       RouteGeneric extends RouteGenericInterface = RouteGenericInterface,
-      const Config extends AuthConfig = AuthConfig,
+      const Config extends AuthConfig = DefaultConfig,
       const SchemaCompiler extends FastifySchema = FastifySchema,
     >(
       path: string,
@@ -146,7 +153,7 @@ declare module 'fastify' {
     /** The same with the handler among the options. */
     <
       RouteGeneric extends RouteGenericInterface = RouteGenericInterface,
-      const Config extends AuthConfig = AuthConfig,
+      const Config extends AuthConfig = DefaultConfig,
       const SchemaCompiler extends FastifySchema = FastifySchema,
     >(
       path: string,
@@ -170,7 +177,7 @@ declare module 'fastify' {
     /** Declares a route with a mark: it decides whether `request.user` may be null. */
     route<
       RouteGeneric extends RouteGenericInterface = RouteGenericInterface,
-      const Config extends AuthConfig = AuthConfig,
+      const Config extends AuthConfig = DefaultConfig,
       const SchemaCompiler extends FastifySchema = FastifySchema,
     >(
       opts: Omit<

@@ -3,9 +3,10 @@
 import Fastify, {
   type FastifyPluginAsync,
   type FastifyReply,
+  type FastifyTypeProvider,
   type RouteShorthandOptions,
 } from 'fastify'
-import type { AuthenticatedHandler, AuthenticatedRequest, AuthUser } from 'fastify-authn'
+import type { AuthenticatedHandler, AuthenticatedRequest, AuthMark, AuthUser } from 'fastify-authn'
 import { exactly } from '../exactly.js'
 
 const app = Fastify()
@@ -62,6 +63,128 @@ app.put<OneNote, Marked>('/:id', { handler: async (request) => request.user.id }
 // @ts-expect-error -- the request may be anonymous
 app.route<OneNote, Marked>({ method: 'PUT', url: '/', handler: async ({ user }) => user.id })
 
+// Without the second type argument: what the mark in config says.
+
+type Nullable = AuthUser | null
+declare const anyMark: AuthMark
+declare const aBoolean: boolean
+
+app.get<OneNote>('/', (request) => exactly<Nullable>()(request.user))
+app.get<OneNote>('/', {}, (request) => exactly<Nullable>()(request.user))
+app.get<OneNote>('/', { config: {} }, (request) => exactly<Nullable>()(request.user))
+app.get<OneNote>('/', { config: { auth: false } }, (request) => exactly<Nullable>()(request.user))
+app.get<OneNote>('/', { config: { auth: 'try' } }, (request) => exactly<Nullable>()(request.user))
+app.head<OneNote>('/', { config: { auth: anyMark } }, (request) =>
+  exactly<Nullable>()(request.user),
+)
+app.all<OneNote>('/', { config: { auth: aBoolean } }, (request) =>
+  exactly<Nullable>()(request.user),
+)
+app.put<OneNote>('/', { config: { auth: aBoolean ? true : 'try' } }, (request) =>
+  exactly<Nullable>()(request.user),
+)
+app.put<OneNote>('/', { config: { auth: { mode: aBoolean, use: 'jwt' } } }, (request) =>
+  exactly<Nullable>()(request.user),
+)
+app.post<OneNote>('/', { config: { auth: { mode: 'optional', use: ['jwt'] } } }, (request) =>
+  exactly<Nullable>()(request.user),
+)
+app.put<OneNote>('/:id', { config: { auth: 'optional' } }, async (request, reply) => {
+  exactly<string>()(request.params.id)
+  // @ts-expect-error -- the request may be anonymous
+  return reply.code(200).send({ author: request.user.id })
+})
+app.put<OneNote>('/', {
+  config: { auth: 'optional' },
+  preHandler: [async (request) => exactly<Nullable>()(request.user)],
+  errorHandler: (_error, request) => exactly<Nullable>()(request.user),
+  handler: (request) => exactly<Nullable>()(request.user),
+})
+app.route<OneNote>({
+  method: 'PUT',
+  url: '/',
+  config: { auth: { mode: 'try' } },
+  onRequest: async (request) => exactly<Nullable>()(request.user),
+  handler: (request) => exactly<Nullable>()(request.user),
+})
+app.route<OneNote>({
+  method: 'PUT',
+  url: '/',
+  handler: (request) => exactly<Nullable>()(request.user),
+})
+app.put<OneNote, { auth: 'optional' }>('/', { config: { auth: 'optional' } }, (request) =>
+  exactly<Nullable>()(request.user),
+)
+app.put<OneNote, { auth: AuthMark }>('/', { config: { auth: true } }, (request) =>
+  exactly<Nullable>()(request.user),
+)
+
+app.get<OneNote>('/', { config: { auth: { use: 'jwt' } } }, (request) =>
+  exactly<AuthUser>()(request.user),
+)
+app.get<OneNote>('/', { config: { auth: { scope: { all: ['a'] }, use: ['jwt'] } } }, (request) =>
+  exactly<AuthUser>()(request.user),
+)
+app.put<OneNote>('/', {
+  config: { auth: { role: 'editor' } },
+  preHandler: [async (request) => exactly<AuthUser>()(request.user)],
+  errorHandler: (_error, request) => exactly<AuthUser>()(request.user),
+  handler: (request) => exactly<AuthUser>()(request.user),
+})
+app.route<OneNote>({
+  method: 'PUT',
+  url: '/',
+  config: { auth: { mode: true } },
+  onRequest: async (request) => exactly<AuthUser>()(request.user),
+  handler: (request) => exactly<AuthUser>()(request.user),
+})
+
+// The same with a type provider.
+
+interface FromSchema extends FastifyTypeProvider {
+  validator: this['schema']
+}
+const typed = Fastify().withTypeProvider<FromSchema>()
+typed.get<OneNote>('/', { config: { auth: 'optional' } }, (request) => {
+  exactly<Nullable>()(request.user)
+  exactly<string>()(request.params.id)
+})
+typed.get<OneNote>('/', { config: { auth: true } }, (request) => {
+  exactly<AuthUser>()(request.user)
+  exactly<string>()(request.params.id)
+})
+typed.route<OneNote>({
+  method: 'PUT',
+  url: '/',
+  config: { auth: 'try' },
+  handler: (request) => exactly<Nullable>()(request.user),
+})
+
+// Options that several routes share.
+
+const marked = { config: { auth: true } } as const
+const limited = { config: { auth: { use: ['jwt'] }, rateLimit: { max: 5 } }, bodyLimit: 9 } as const
+const inOpen = { config: { auth: 'optional' } } as const
+const unknownMark = { config: { auth: true } }
+app.get<OneNote>('/', marked, (request) => exactly<AuthUser>()(request.user))
+app.get<OneNote>('/', { ...marked }, (request) => exactly<AuthUser>()(request.user))
+app.get<OneNote>('/', { ...marked, schema: {} }, (request) => exactly<AuthUser>()(request.user))
+app.get<OneNote>('/', { ...limited }, (request) => exactly<AuthUser>()(request.user))
+app.get<OneNote>('/', { config: { ...marked.config } }, (request) =>
+  exactly<AuthUser>()(request.user),
+)
+app.get<OneNote>('/', { ...marked, handler: (request) => exactly<AuthUser>()(request.user) })
+app.route<OneNote>({
+  method: 'PUT',
+  url: '/',
+  ...marked,
+  handler: (request) => exactly<AuthUser>()(request.user),
+})
+app.get('/', { ...marked }, (request) => exactly<AuthUser>()(request.user))
+app.get<OneNote>('/', { ...inOpen }, (request) => exactly<Nullable>()(request.user))
+app.get<OneNote>('/', { ...unknownMark }, (request) => exactly<Nullable>()(request.user))
+app.get<OneNote>('/', { ...marked, ...inOpen }, (request) => exactly<Nullable>()(request.user))
+
 // Handlers that stand elsewhere.
 
 const change: AuthenticatedHandler<OneNote> = async (request, reply) => {
@@ -90,6 +213,10 @@ app.get('/', { config: { auth: true, rateLimit: { max: 5 } } }, whoever)
 app.get('/', whoever)
 // @ts-expect-error -- the request may be anonymous
 app.get('/', { config: { auth: 'try' } }, whoever)
+// @ts-expect-error -- the request may be anonymous
+app.put<OneNote>('/:id', { config: { auth: 'optional' } }, change)
+// @ts-expect-error -- the request may be anonymous
+app.route<OneNote>({ method: 'PUT', url: '/', config: { auth: false }, handler: change })
 // @ts-expect-error -- an open route, whatever its type arguments say
 app.put<OneNote, Marked>('/:id', change)
 // @ts-expect-error -- a request that may be anonymous

@@ -139,7 +139,7 @@ function contents({ files }) {
   return {
     'only what was built, the docs and their programs are packed': () => {
       const allowed =
-        /^(?:(?:README|CHANGELOG|CONTRIBUTING|SECURITY)\.md|docs\/[\w/-]+\.md|docs\/images\/[\w-]+\.(?:png|svg)|(?:examples|neighbours)\/(?!demo\/|support\/)[\w/-]+\.ts|LICENSE|package\.json|dist\/THIRD-PARTY-LICENSES\.txt|dist\/cjs\/package\.json|dist\/(?:bin|cjs|esm)\/[\w./-]+\.(?:js|js\.map|d\.ts))$/
+        /^(?:(?:README|CHANGELOG|CONTRIBUTING|SECURITY)\.md|docs\/[\w/-]+\.md|docs\/images\/[\w-]+\.(?:png|svg)|(?:examples|neighbours)\/(?!demo\/|support\/)[\w/-]+\.ts|examples\/fastify-cli\/[\w/-]+\.(?:js|json)|LICENSE|package\.json|dist\/THIRD-PARTY-LICENSES\.txt|dist\/cjs\/package\.json|dist\/(?:bin|cjs|esm)\/[\w./-]+\.(?:js|js\.map|d\.ts))$/
       none(files.filter((file) => !allowed.test(file) || /\.test\.|\/test\//.test(file)))
       // Each script names the map beside it, and nothing else names one.
       const isMap = (file) => file.endsWith('.js.map')
@@ -153,7 +153,7 @@ function contents({ files }) {
     },
     'scripts load what package.json declares, declarations need Fastify and Node alone': () => {
       const found = []
-      for (const file of files.filter((file) => /\.(?:js|d\.ts)$/.test(file))) {
+      for (const file of files.filter((file) => /^dist\/.*\.(?:js|d\.ts)$/.test(file))) {
         const declared = file.endsWith('.js') ? forScripts : forDeclarations
         for (const specifier of specifiersOf(read(file))) {
           const [, packageName] = /^((?:@[^/]+\/)?[^/]+)/.exec(specifier) ?? []

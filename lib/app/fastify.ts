@@ -4,6 +4,10 @@ import { subscribe } from 'node:diagnostics_channel'
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import { isThenable } from '../common/objects.js'
 
+/** How to load the package in time, for messages. */
+export const loadFirst =
+  "Import fastify-authn before you call Fastify(): not in app.register(require('fastify-authn')), which may be too late. fastify-cli calls Fastify() itself: write import 'fastify-authn' or require('fastify-authn') on the first line of app.js or app.ts, or run: fastify start -r fastify-authn app.js"
+
 /** Calls back with every root instance that is made from now on, before anything can be declared in it. */
 export function onInstance(made: (root: FastifyInstance) => void): void {
   subscribe('fastify.initialization', (message) => {

@@ -9,6 +9,7 @@ import {
   hasCors,
   hasDeclarations,
   isShared,
+  loadFirst,
   mayReadBody,
   nameOfPlugin,
   onInstance,
@@ -47,7 +48,7 @@ export function recordOf(app: FastifyInstance): AppRecord {
   if (known !== undefined) return known
   if (hasDeclarations(root)) {
     wrongMark(
-      'the package was loaded after routes or scopes of the app had been declared, so it does not know their marks. Import fastify-authn before you call Fastify().',
+      `the package was loaded after routes or scopes of the app had been declared, so it does not know their marks. ${loadFirst}`,
     )
   }
   return listen(root)

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { nameOfPlugin } from '../app/fastify.js'
+import { loadFirst, nameOfPlugin } from '../app/fastify.js'
 import type { Transform } from './transform.js'
 
 const swagger = '@fastify/swagger'
@@ -31,7 +31,7 @@ export function describeRoutes(
   root.addHook('onReady', async () => {
     if (root.hasPlugin(swagger) && !isWrapped) {
       root.log.warn(
-        `${swagger} was registered before fastify-authn was loaded, so its document does not show the access to routes. Import fastify-authn before you call Fastify().`,
+        `${swagger} was registered before fastify-authn was loaded, so its document does not show the access to routes. ${loadFirst}`,
       )
     }
     await loading

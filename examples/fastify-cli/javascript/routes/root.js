@@ -1,0 +1,3 @@
+module.exports = async function root(fastify) {
+  fastify.get('/', async () => ({ root: true }))
+}

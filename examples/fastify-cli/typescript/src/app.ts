@@ -1,0 +1,12 @@
+// First, since fastify-cli makes the app as soon as this file is loaded.
+import 'fastify-authn'
+import { join } from 'node:path'
+import autoload, { type AutoloadPluginOptions } from '@fastify/autoload'
+import type { FastifyPluginAsync } from 'fastify'
+
+const app: FastifyPluginAsync<Partial<AutoloadPluginOptions>> = async (fastify, options) => {
+  void fastify.register(autoload, { dir: join(__dirname, 'plugins'), options })
+  void fastify.register(autoload, { dir: join(__dirname, 'routes'), options })
+}
+
+export default app

@@ -66,7 +66,12 @@ export function jwtAuthenticator<Stored extends object>(
     [kLocalTokens]: own,
     [kRejectsAny]: true,
     scheme: 'Bearer',
-    openapi: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
+    openapi: {
+      type: 'http',
+      scheme: 'bearer',
+      bearerFormat: 'JWT',
+      description: 'An access token of this API',
+    },
     optional,
     init: state.init,
     accepts(request) {

@@ -19,6 +19,9 @@ type Schemes = Record<string, { readonly type?: string }>
 /** A security requirement: scopes by the name of a scheme (OpenAPI 3.1 §4.8.30). */
 export type Requirement = Readonly<Record<string, readonly string[]>>
 
+/** What each scheme that was added here stands for, since authenticators of other routes may share it. */
+const described = new WeakMap<object, readonly string[]>()
+
 const usualNames = new Map(Object.entries({ basic: 'basicAuth', bearer: 'bearerAuth' }))
 
 /**
@@ -40,7 +43,15 @@ export function requireSchemes(
   if (found.length === 0) return { requirements: [], listsScopes: false }
   const schemes = { ...(document.components?.securitySchemes ?? document.securityDefinitions) }
   for (const [name, scheme] of found) {
-    schemes[name] ??= (isSwagger2 && asSwagger2(scheme)) || scheme
+    const present = schemes[name]
+    const known = present === undefined ? [] : described.get(present)
+    if (known === undefined) continue
+    const all = [...new Set([...known, ...descriptionsOf(name, registration)])]
+    const description = all.length > 1 ? ['One of these:\n', ...all].join('\n- ') : all[0]
+    const own = { ...(present ?? scheme), ...(description !== undefined && { description }) }
+    const added = (isSwagger2 && asSwagger2(scheme)) || own
+    described.set(added, all)
+    schemes[name] = added
   }
   if (isSwagger2) document.securityDefinitions = schemes
   else if (document.components !== undefined) document.components.securitySchemes = schemes
@@ -52,6 +63,15 @@ export function requireSchemes(
     ),
     listsScopes: names.every(lists),
   }
+}
+
+/** One scheme stands for all authenticators of a registration that share its name, such as those of issuers. */
+function descriptionsOf(name: string, registration: Registration): string[] {
+  const { authenticators, defaultAuthenticators } = registration
+  return [...authenticators.values(), ...defaultAuthenticators]
+    .flatMap(membersOf)
+    .flatMap((member) => namedSchemes(member, registration))
+    .flatMap(([other, { description }]) => (other === name ? (description ?? []) : []))
 }
 
 /** Before OpenAPI 3.1, requirements can list scopes only for these types of schemes (3.0 §4.7.30). */

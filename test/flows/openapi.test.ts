@@ -657,6 +657,65 @@ t.test('a route for tokens of an issuer lists bearerAuth and a 503', async (t) =
   t.strictSame(statusesOf(operation), ['200', '401', '403', '503'])
 })
 
+for (const [version, options] of everyVersion.slice(1)) {
+  t.test(`${version} describes bearerAuth by all that the registrations accept`, async (t) => {
+    const url = 'http://127.0.0.1:9'
+    const issuerAt = (path: string) => ({
+      issuer: `${url}/${path}`,
+      audience: 'api',
+      jwksUri: `${url}/keys`,
+      user: ({ sub }: { sub?: unknown }) => ({ id: 1, name: String(sub) }),
+    })
+    const partner = { type: 'http', scheme: 'Bearer', description: 'A ticket' } as const
+    const own = {
+      ...standardOptions(),
+      apiKeys: { prefix: 'acme', store: memoryApiKeys({ prefix: 'shop' }) },
+      authenticators: { partner: { authenticate, scheme: 'Bearer', openapi: partner } },
+    }
+    const both = { ...own, issuers: { corp: issuerAt('corp'), shop: issuerAt('shop') } }
+    const describedIn = async (wanted: Wanted) => {
+      const document = await documentOf(t, { swagger: options, ...wanted })
+      return schemesIn(document) as Record<string, Node>
+    }
+
+    for (const use of ['shop', 'corp', 'jwt', 'partner', ['corp', 'jwt'], 'apiKey']) {
+      const schemes = await describedIn({
+        authn: both,
+        declare: gets({ '/first': { use, scope: 'a' }, '/second': true }),
+      })
+      const { description } = schemes.bearerAuth as Node
+      for (const part of ['this API', `${url}/corp`, `${url}/shop`, 'A ticket']) {
+        t.equal(String(description).split(part).length, 2, `${String(use)}: ${part}, once`)
+      }
+      t.notMatch(description, /API key/)
+      if (use === 'apiKey') t.match(schemes.apiKeyAuth, { description: /^An API key/ })
+    }
+    const alone = await describedIn({ authn: standardOptions(), declare: gets({ '/': true }) })
+    t.equal((alone.bearerAuth as Node).description, 'An access token of this API')
+
+    const siblings = await describedIn({
+      register: async (app) => {
+        await app.register(swagger, options)
+        for (const path of ['corp', 'shop']) {
+          await app.register(async (scope) => {
+            await scope.register(authn, { issuers: { [path]: issuerAt(path) } })
+            gets({ [`/${path}`]: true })(scope)
+          })
+        }
+      },
+    })
+    t.match((siblings.bearerAuth as Node).description, /\/corp[^]*\/shop/)
+
+    const securitySchemes = { bearerAuth: { type: 'http', scheme: 'bearer' } } as const
+    const given = await describedIn({
+      authn: both,
+      swagger: { openapi: { ...options.openapi, components: { securitySchemes } } },
+      declare: gets({ '/': true }),
+    })
+    t.strictSame(given.bearerAuth, securitySchemes.bearerAuth, 'that of the app stays')
+  })
+}
+
 t.test('marks of scopes, sibling registrations and earlier routes are documented', async (t) => {
   const document = await documentOf(t, {
     register: async (app) => {

@@ -7,7 +7,7 @@ import { defaultAuthenticators, namedAuthenticators, requireDefault } from './co
 import { checkSharedKeys } from './authenticators/shared-keys.js'
 import { withoutUndefined } from './common/objects.js'
 import { onceAMinute } from './common/once-a-minute.js'
-import { AuthnUsageError, notSet, wrongOption } from './errors/errors.js'
+import { AuthnUsageError, notSet, twoCopies, wrongOption } from './errors/errors.js'
 import { features as table, loadFeatures } from './features.js'
 import { createTranslator } from './http/language.js'
 import { describeRoutes } from './openapi/swagger.js'
@@ -20,7 +20,7 @@ import { markScope, parseMark } from './marks/mark.js'
 import { noKeys } from './options/resolve-jwt.js'
 import { resolveOptions, type ResolvedOptions } from './options/resolve.js'
 import { createPasswordTools } from './passwords/tools.js'
-import { registrationOf, setRegistration } from './request/registration.js'
+import { registeredByOther, registrationOf, setRegistration } from './request/registration.js'
 import type { Feature, Registration } from './feature.js'
 import { decorateRequests } from './request/decorate.js'
 import type { Authenticator } from '../types/authenticator.js'
@@ -104,7 +104,10 @@ async function openJwtService(
 ): Promise<JwtService> {
   if (jwtService instanceof JwtService) return jwtService.load()
   if (jwtService !== undefined) {
-    wrongOption('option "jwtService": found another object, expected an instance of JwtService.')
+    const isOfOtherCopy = (jwtService as object).constructor?.name === JwtService.name
+    wrongOption(
+      `option "jwtService": found another object, expected an instance of JwtService.${isOfOtherCopy ? ` ${twoCopies}` : ''}`,
+    )
   }
   const service = new JwtService(jwt, { log: app.log })
   app.addHook('onClose', (_, done) => {
@@ -167,7 +170,7 @@ function decorate(app: FastifyInstance, name: 'authn' | 'jwtService', value: obj
   if (Object.hasOwn(app, name)) {
     throw new AuthnUsageError(
       'ERR_AUTH_DECORATOR',
-      `another plugin has already decorated the app with "${name}". Rename its decorator.`,
+      `another plugin has already decorated the app with "${name}".${registeredByOther(app) || ' Rename its decorator.'}`,
     )
   }
   app.decorate(name, value as never)

@@ -9,7 +9,7 @@ import { pluginRouteOf } from '../http/plugin-route.js'
 import { throwTaken } from '../login/plugin-routes.js'
 import { policyOf } from '../guard/policy.js'
 import type { RoutePolicy } from '../feature.js'
-import { registrationOf } from '../request/registration.js'
+import { registeredByOther, registrationOf } from '../request/registration.js'
 
 /** The options of a route as `onRoute` gets them. */
 type DeclaredOptions = RouteOptions & { readonly routePath: string }
@@ -122,7 +122,7 @@ export function decide(route: DeclaredRoute): RoutePolicy | null {
   const registration = registrationOf(server)
   if (registration === undefined) {
     wrongMark(
-      `${place}: the route has a mark, but the plugin is not registered in its scope or in one around it. Register the plugin there (most apps register it once, at the root).`,
+      `${place}: the route has a mark, but the plugin is not registered in its scope or in one around it. Register the plugin there (most apps register it once, at the root).${registeredByOther(server)}`,
     )
   }
   return policyOf(mark, place, registration)

@@ -4,7 +4,7 @@ import { wrongOption } from '../errors/errors.js'
 import { credentialsOf } from '../http/authorization.js'
 import { check } from '../options/check.js'
 import { authenticatorSchema } from '../options/authenticator-schemas.js'
-import { registrationOf } from '../request/registration.js'
+import { registrationOf, requireRegistration } from '../request/registration.js'
 import { setAsked } from '../request/state.js'
 import { kRejectsAny, localTokenIn, readsLocalTokens } from './jwt.js'
 import type { Authenticator } from '../../types/authenticator.js'
@@ -71,7 +71,7 @@ export function combine(members: readonly Authenticator[], place: string): Authe
     members,
     optional: members.every((member) => declaredProperty(member, 'optional') === true),
     async init(app) {
-      for (const member of members) await registrationOf(app)?.initialize(member)
+      for (const member of members) await requireRegistration('anyOf', app).initialize(member)
     },
     accepts: (request) => accepting(request, namedBy(request)) !== undefined,
     authenticate(request) {

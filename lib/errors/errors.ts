@@ -141,6 +141,10 @@ export const notSet = (property: string, option: string) => (): never =>
     `${property}: the option ${option} is not set in the registration of this scope. Set it there, or look into app.authn.features first.`,
   )
 
+/** For messages of errors that come from objects of another copy of the package. */
+export const twoCopies =
+  'Two copies of fastify-authn are loaded, and neither knows what belongs to the other. npm ls fastify-authn shows them. Let all packages of the app use the same one: give them the same version of it (or make it a peerDependency of your own packages), and run npm dedupe.'
+
 /** Makes startup fail because of a mark. @throws ERR_AUTH_MARK */
 export function wrongMark(message: string): never {
   throw new AuthnUsageError('ERR_AUTH_MARK', message)

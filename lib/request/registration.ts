@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { wrongOption } from '../errors/errors.js'
+import { twoCopies, wrongOption } from '../errors/errors.js'
 import type { Registration } from '../feature.js'
 
 const kRegistration = Symbol('fastify-authn.registration')
@@ -11,6 +11,21 @@ export function setRegistration(registration: Registration): void {
 /** The nearest registration of a scope, if any. */
 export function registrationOf(server: FastifyInstance): Registration | undefined {
   return (server as { [kRegistration]?: Registration })[kRegistration]
+}
+
+/** @throws ERR_AUTH_OPTION where `init` of an authenticator gets a scope without a registration */
+export function requireRegistration(name: string, app: FastifyInstance): Registration {
+  const problem = `${name}: found a scope without the plugin in init(app).`
+  return registrationOf(app) ?? wrongOption(`${problem}${registeredByOther(app)}`)
+}
+
+/** What to do where a scope, or one around it, has a registration of another copy of the package; else empty. */
+export function registeredByOther(server: object | null): string {
+  if (server === null) return ''
+  const { description } = kRegistration
+  const keys = Object.getOwnPropertySymbols(server).filter((key) => key !== kRegistration)
+  if (keys.some((key) => key.description === description)) return ` ${twoCopies}`
+  return registeredByOther(Object.getPrototypeOf(server) as object | null)
 }
 
 /**
@@ -27,7 +42,7 @@ export function perRegistration<State>(
   const states = new WeakMap<Registration, State>()
   return {
     init(app) {
-      const registration = registrationOf(app) as Registration
+      const registration = requireRegistration(name, app)
       states.set(registration, create(registration))
     },
     of(request) {

@@ -84,3 +84,48 @@ for (const [mine, theirs] of [
     await app.close()
   }
 }
+
+// What cannot work makes startup fail, and says that there are two copies.
+const options = { userService, jwt: { secret }, login: false }
+const marked = async (scope) => {
+  scope.get('/marked', { config: { auth: true } }, () => 'never')
+}
+const inScope = (plugin) => async (scope) => {
+  await scope.register(plugin, options)
+  await scope.register(marked, { prefix: '/inner' })
+}
+const mixed = {
+  'registered inside of the other one': (app) =>
+    app.register(one.default, options).register(marked).register(inScope(other.default)),
+  'registered in sibling scopes': (app) =>
+    app.register(inScope(one.default)).register(inScope(other.default), { prefix: '/b' }),
+  'registered in one scope': (app) =>
+    app.register(one.default, options).register(other.default, options),
+  'the service of the other one': (app) =>
+    app.register(one.default, { userService, jwtService: new other.JwtService({ secret }) }),
+  ...Object.fromEntries(
+    [
+      other.jwtAuthenticator(),
+      other.basicAuthenticator(),
+      other.configBasicAuthenticator({ username: 'admin', password: 'open sesame' }),
+      other.anyOf(one.jwtAuthenticator(), one.basicAuthenticator()),
+    ].map((authenticator, index) => [
+      `authenticator ${index} of the other one`,
+      (app) => app.register(one.default, { ...options, authenticator }),
+    ]),
+  ),
+}
+for (const [title, declare] of Object.entries(mixed)) {
+  const app = Fastify()
+  declare(app)
+  await assert.rejects(async () => app.ready(), /Two copies.*npm ls fastify-authn/, title)
+  await app.close().catch(() => {})
+}
+for (const jwtService of [{}, Object.create(null)]) {
+  const app = Fastify()
+  app.register(one.default, { userService, jwtService })
+  await assert.rejects(
+    async () => app.ready(),
+    ({ message }) => /JwtService/.test(message) && !/Two copies/.test(message),
+  )
+}

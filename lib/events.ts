@@ -12,16 +12,15 @@ import type { AuthnChannels, AuthnEvents } from '../types/events.js'
  * channels.failure.subscribe(({ code, request }) => alarm(code, request.ip))
  */
 export const channels = {} as AuthnChannels
-addChannels(['success', 'failure', 'login', 'throttled', 'overloaded', 'rehash'])
 
-/** Opens the channels of events. @internal */
-export function addChannels(names: readonly (keyof AuthnEvents)[]): void {
-  Object.assign(
-    channels,
-    Object.fromEntries(names.map((name) => [name, channel(`fastify-authn:${name}`)])),
-  )
+/** Opens a channel. Whoever publishes calls it: the command line never loads the table of features. @internal */
+export function channelOf<Name extends keyof AuthnEvents>(name: Name): AuthnChannels[Name] {
+  Object.assign(channels, { [name]: channel(`fastify-authn:${name}`) })
+  return channels[name]
 }
 
+const own = ['success', 'failure', 'login', 'throttled', 'overloaded', 'rehash'] as const
+for (const name of own) channelOf(name)
 const { success, failure, login, throttled, overloaded } = channels
 
 /** The channel of a rejected request by its status. Default: `failure`. */

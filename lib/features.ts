@@ -1,4 +1,4 @@
-import { addChannels } from './events.js'
+import { channelOf } from './events.js'
 import { rejections as ofAccounts } from './accounts/rejections.js'
 import { rejections as ofApiKeys } from './api-keys/rejections.js'
 import { rejections as ofCookies } from './cookies/rejections.js'
@@ -84,7 +84,7 @@ export const features: Record<string, FeatureRow> = {
 
 for (const { rejections, events = [] } of Object.values(features)) {
   if (rejections) addRejections(rejections)
-  addChannels(events)
+  for (const name of events) channelOf(name)
 }
 
 /** Makes the features that are on. @throws (rejects) ERR_AUTH_OPTION @internal */

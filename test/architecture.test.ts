@@ -98,6 +98,14 @@ t.test('the browser client is apart, and the rest of lib/ sees no DOM', async (t
   t.strictSame(lib, ['es2024'], 'so lib/browser/ declares what it uses')
 })
 
+t.test('whoever publishes an event opens its channel', async (t) => {
+  const readers = all
+    .filter(({ from, to }) => from.startsWith('lib/') && to === 'lib/events.ts')
+    .map(({ from }) => from)
+    .filter((file) => /[{ ]channels\b/.test(readFileSync(path.join(root, file), 'utf8')))
+  t.strictSame(readers.toSorted(), ['lib/index.ts', 'lib/testing/watched.ts'], 'they only listen')
+})
+
 t.test('no file imports itself by way of others', async (t) => {
   const next = new Map<string, string[]>()
   for (const { from, to } of own) next.set(from, [...(next.get(from) ?? []), to])

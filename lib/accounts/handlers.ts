@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { faultOf, refusal } from '../errors/errors.js'
-import { channels } from '../events.js'
+import { channelOf } from '../events.js'
 import { badRequest } from '../http/query.js'
 import { sendBody } from '../login/finish.js'
 import { emailOf } from './email.js'
@@ -97,7 +97,7 @@ export const finishSignUp = withLink('sign-up', async (claims, tools, body, requ
     return reply.code(204).send()
   }
   const sub = await tools.subOf(created, request)
-  channels.account.publish({ action: 'created', sub: String(sub), request })
+  channelOf('account').publish({ action: 'created', sub: String(sub), request })
   await tools.mails.limits.forget(email, sub)
   return sendBody(reply, await tools.sessions.begin(email, request, reply))
 })

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { declaredProperty, isDeclared } from '../common/objects.js'
 import { faultOf, isAuthenticationError, refusal } from '../errors/errors.js'
-import { channels } from '../events.js'
+import { channelOf } from '../events.js'
 import { claimsMaker, issuedAfter, otherSubject } from '../login/token.js'
 import { nfcOf } from '../passwords/nfc.js'
 import { localClaimsOf, storedUser } from '../request/state.js'
@@ -234,7 +234,7 @@ export class AccountTools {
     reply: FastifyReply,
   ): void {
     const { request } = reply
-    channels.account.publish({ action, sub: String(sub), request })
+    channelOf('account').publish({ action, sub: String(sub), request })
     const forgotten = this.mails.limits.forget(values.email, sub)
     this.mails.later(reply, async () => {
       await forgotten

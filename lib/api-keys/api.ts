@@ -1,5 +1,5 @@
 import { AuthnUsageError } from '../errors/errors.js'
-import { channels } from '../events.js'
+import { channelOf } from '../events.js'
 import { isAccessName } from '../marks/access.js'
 import { isUsableName } from '../users/user.js'
 import { findKey, infoOf, latestTime, newKey } from './key.js'
@@ -82,7 +82,7 @@ export function apiKeysApi(
       check('issue', given, { owner, name, scopes, expiresAt })
       const { stored, issued } = newKey(prefix, given)
       if (!(await client.call((store) => store.create(stored, limit)))) throw tooMany(limit)
-      channels.apiKey.publish({ action: 'issued', ...about(issued) })
+      channelOf('apiKey').publish({ action: 'issued', ...about(issued) })
       return issued
     },
 
@@ -99,9 +99,9 @@ export function apiKeysApi(
       if (!isId(id)) return false
       const of = textOf(options.owner)
       // For the event only: where this fails, the key is revoked nevertheless.
-      const info = channels.apiKey.hasSubscribers ? await find(id, of).catch(() => null) : null
+      const info = channelOf('apiKey').hasSubscribers ? await find(id, of).catch(() => null) : null
       const isRevoked = await change(id, (store) => store.revoke(id, Date.now() / 1000, of))
-      if (isRevoked && info) channels.apiKey.publish({ action: 'revoked', ...about(info) })
+      if (isRevoked && info) channelOf('apiKey').publish({ action: 'revoked', ...about(info) })
       return isRevoked
     },
 
@@ -117,7 +117,7 @@ export function apiKeysApi(
       const { stored, issued } = newKey(prefix, { ...old, expiresAt: end })
       const until = stored.createdAt + options.overlap
       if (!(await change(id, (store) => store.replace(id, stored, until, of, limit)))) return null
-      channels.apiKey.publish({ action: 'rotated', ...about(old), replacedBy: issued.id })
+      channelOf('apiKey').publish({ action: 'rotated', ...about(old), replacedBy: issued.id })
       return issued
     },
   }

@@ -28,6 +28,8 @@ export interface Outcome {
   readonly json: object
   /** Lines for standard error, so that a script that reads standard output does not get them. */
   readonly aside?: readonly string[]
+  /** Undoes work whose result could not be printed. @throws (rejects) CliError that says so */
+  undo?(): Promise<never>
 }
 
 /** One command, or a group of commands. Options are parsed by commander. */

@@ -55,29 +55,39 @@ export async function run(words: readonly string[], io: Io): Promise<Exit> {
   for (const command of commands) {
     addCommand(program, command, async (options, work) => {
       if (options.env !== undefined) await loadEnvironment(options.env)
-      const { lines, json, aside = [], exit: asked = exits.done } = await work(io)
+      const { lines, json, aside = [], exit: asked = exits.done, undo } = await work(io)
       exit = asked
-      print(io.stdout, options.json ? toJson({ ok: exit === exits.done, ...json }) : lines)
+      const shown = options.json ? toJson({ ok: exit === exits.done, ...json }) : lines
+      const failure = new Promise<unknown>((resolve) => print(io.stdout, shown, resolve))
       print(io.stderr, aside)
+      if (undo && (await failure)) await undo()
     })
   }
   try {
     await program.parseAsync([...words], { from: 'user' })
     return exit
   } catch (error) {
-    return report(error, words.includes('--json'), io)
+    return report(error, words, io)
   }
 }
 
-function report(error: unknown, asJson: boolean, io: Io): Exit {
+function report(error: unknown, words: readonly string[], io: Io): Exit {
   if (error instanceof CommanderError && error.exitCode === 0) return exits.done
   // The help was printed to standard error, because no command was given.
   if (error instanceof CommanderError && error.code === 'commander.help') return exits.usage
   const { exit, message, remedy } = explain(error)
-  const help = exit === exits.usage ? ['See: npx fastify-authn --help'] : []
-  print(io.stderr, [`fastify-authn: ${message}`, ...(remedy ? [remedy] : []), ...help])
-  if (asJson) print(io.stdout, toJson({ ok: false, error: message, ...(remedy && { remedy }) }))
+  const help = ['See: npx fastify-authn', ...namesIn(words), '--help'].join(' ')
+  const more = [remedy ?? [], exit === exits.usage ? help : []].flat()
+  print(io.stderr, [`fastify-authn: ${message}`, ...more])
+  if (words.includes('--json')) print(io.stdout, toJson({ ok: false, error: message, remedy }))
   return exit
+}
+
+/** The names of the command and the subcommand that were called, as far as there are such. */
+function namesIn([first, second]: readonly string[]): string[] {
+  const command = commands.find(({ name }) => name === first)
+  const nested = command?.subcommands?.find(({ name }) => name === second)
+  return [command, nested].flatMap((each) => each?.name ?? [])
 }
 
 function explain(error: unknown): Pick<CliError, 'exit' | 'message' | 'remedy'> {
@@ -103,6 +113,6 @@ function toJson(value: object): string[] {
   return [JSON.stringify(value, null, 2)]
 }
 
-function print(stream: Writable, lines: readonly string[]): void {
-  if (lines.length > 0) stream.write(`${printable(lines.join('\n'))}\n`)
+function print(stream: Writable, lines: readonly string[], done?: (error: unknown) => void): void {
+  if (lines.length > 0) stream.write(`${printable(lines.join('\n'))}\n`, done)
 }

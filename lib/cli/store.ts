@@ -109,7 +109,8 @@ export async function withStore<Store, Result>(
     const reason = withoutPasswords([code, message].filter(Boolean).join(': '), new URL(url))
     return fail(`the store that ${variable} names cannot be used: ${reason}`)
   } finally {
-    await opened?.close()
+    // The work is done, or has failed for a reason of its own.
+    await Promise.resolve(opened?.close()).catch(() => undefined)
   }
 }
 

@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { refusal } from '../errors/errors.js'
-import { channels } from '../events.js'
+import { channelOf } from '../events.js'
 import { Backoff, since } from '../http/backoff.js'
 import { inTime, reasonOf } from '../http/fetch.js'
 import { fetchKeySet } from './fetch.js'
@@ -119,7 +119,7 @@ export class KeySource {
       reason = reasonOf(error)
       this.#fail(reason)
     }
-    channels.issuer.publish({
+    channelOf('issuer').publish({
       issuer,
       outcome: reason === null ? 'renewed' : 'failed',
       keys: this.stats().keys,

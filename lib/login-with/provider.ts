@@ -2,7 +2,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { Configuration, ExportedJWKSCache, ServerMetadata } from 'openid-client'
 import { signingMethods } from '../common/algorithms.js'
 import { refusal } from '../errors/errors.js'
-import { channels } from '../events.js'
+import { channelOf } from '../events.js'
 import { metadataAddress } from '../http/address.js'
 import { Backoff, since } from '../http/backoff.js'
 import { FetchError, fetchMetadata, inTime, reasonOf, type Send } from '../http/fetch.js'
@@ -107,7 +107,7 @@ export class Provider {
       this.log.warn({ provider, reason }, 'The metadata of a provider could not be fetched')
     }
     const outcome = reason === null ? 'renewed' : 'failed'
-    channels.provider.publish({ provider, outcome, reason, duration: since(begun) })
+    channelOf('provider').publish({ provider, outcome, reason, duration: since(begun) })
   }
 }
 

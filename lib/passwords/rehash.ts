@@ -1,4 +1,4 @@
-import { channels } from '../events.js'
+import { channelOf } from '../events.js'
 import type { CheckTools, PasswordAttempt } from './attempt.js'
 import type { StoredHash } from './kinds/hash-kind.js'
 import { nfcOf } from './nfc.js'
@@ -36,7 +36,7 @@ export function createRehash(tools: CheckTools) {
         queue.stats.replaced += 1
         const shown = viewOf(current, new Set([passwordField]))
         const event = { request, user: shown, from: stored.name, to: wanted.kind.name }
-        if (channels.rehash.hasSubscribers) channels.rehash.publish(event)
+        if (channelOf('rehash').hasSubscribers) channelOf('rehash').publish(event)
       })
     const report = (error: unknown): void =>
       request.log.error({ err: error }, 'The new password hash of a user was not stored')

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { digestOf } from '../common/digest.js'
 import { faultOf, refusal } from '../errors/errors.js'
-import { channels } from '../events.js'
+import { channelOf } from '../events.js'
 import { issuedAfter, issuedAt, type OwnClaims } from '../login/token.js'
 import { newRefreshToken } from './refresh-token.js'
 import { revokeSessions, type SessionTools } from './tools.js'
@@ -76,7 +76,7 @@ export async function beginSession(
 /** Reports a session that a login has revoked. */
 export function reportRevoked(request: FastifyRequest, sid: string, sub: string): void {
   const what = { sid, sub, everywhere: false, revoked: 1 }
-  channels.logout.publish({ request, authenticator: 'login', ...what })
+  channelOf('logout').publish({ request, authenticator: 'login', ...what })
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { digestOf } from '../common/digest.js'
 import { refusal, type AuthenticationError } from '../errors/errors.js'
-import { channels } from '../events.js'
+import { channelOf } from '../events.js'
 import { sessionTokens } from './issue.js'
 import {
   newRefreshToken,
@@ -124,7 +124,7 @@ export async function exchange(
     const { sid, sub } = swapped.session
     revocations.add(sid, revocationTtl)
     counts.reused += 1
-    channels.reuse.publish({ request, authenticator: route, sid, sub })
+    channelOf('reuse').publish({ request, authenticator: route, sid, sub })
     throw refusal('auth.refresh-reused')
   }
   throw swapped.outcome === 'late'

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { refusal } from '../errors/errors.js'
-import { channels } from '../events.js'
+import { channelOf } from '../events.js'
 import type { JwtClaims } from '../../types/request-extra.js'
 import type { Revocation, SessionWatcher } from '../../types/sessions.js'
 
@@ -45,7 +45,7 @@ export class Revocations implements SessionWatcher {
     // Before the first `caughtUp`, tokens of sessions are rejected, so that nothing can be open.
     if (isNew && this.#hasCaughtUp && !published.has(sid)) {
       published.set(sid, true)
-      channels.revoked.publish({ sid })
+      channelOf('revoked').publish({ sid })
     }
     if (performance.now() >= this.#nextSweep) this.#sweep()
   }

@@ -2,7 +2,7 @@ import * as Type from '@sinclair/typebox/type'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { digestOf } from '../common/digest.js'
 import { isAuthenticationError, refusal } from '../errors/errors.js'
-import { channels } from '../events.js'
+import { channelOf } from '../events.js'
 import { bodyCarrier, giveTokens, sendBody } from '../login/finish.js'
 import { sharedOptions } from '../http/plugin-route.js'
 import { moveRoutes } from '../login/route.js'
@@ -109,7 +109,7 @@ function logOut({ carrier, tokenSources }: Registration, tools: SessionTools): U
     const { sid, sub } = await leavingOf(tools, tokenSources, request, token)
     const revoked = await revokeSessions(tools, everywhere ? { sub } : { sid })
     tools.revocations.add(sid, tools.revocationTtl)
-    channels.logout.publish({ request, authenticator: 'logout', sid, sub, everywhere, revoked })
+    channelOf('logout').publish({ request, authenticator: 'logout', sid, sub, everywhere, revoked })
     carrier.clear(request, reply)
     return reply.code(204).send()
   }

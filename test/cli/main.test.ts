@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
-import { Writable } from 'node:stream'
+import type { Writable } from 'node:stream'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import { commands, main } from '../../lib/cli/main.js'
 import { count } from '../../lib/cli/text.js'
-import { cli, FakeTerminal, piped, Written } from '../helpers/cli.js'
+import { Broken, cli, FakeTerminal, piped, Written } from '../helpers/cli.js'
 import { nodeArguments, programOf, root } from '../helpers/project.js'
 
 const entry = pathToFileURL(programOf('lib/cli/main.ts')).href
@@ -64,6 +64,24 @@ t.test('wrong usage exits with 2, prints nothing and quotes no token', async (t)
   }
 })
 
+t.test('wrong usage points to the help of the command that was called', async (t) => {
+  const lastLine = async (words: readonly string[]): Promise<string | undefined> =>
+    (await cli(words)).stderr.trimEnd().split('\n').at(-1)
+  const names = commands.flatMap(({ name, subcommands = [] }) => [
+    [name],
+    ...subcommands.map((each) => [name, each.name]),
+  ])
+  t.ok(names.length > 15)
+  for (const words of names) {
+    const help = `See: npx fastify-authn ${words.join(' ')} --help`
+    t.equal(await lastLine([...words, '--no-such-option', 'sessions']), help)
+  }
+  t.equal(await lastLine(['--no-such-option']), 'See: npx fastify-authn --help')
+  t.equal(await lastLine(['tokn']), 'See: npx fastify-authn --help')
+  const span = ['token', '--sub', 'a', '--expires', '5y']
+  t.equal(await lastLine(span), 'See: npx fastify-authn token --help')
+})
+
 t.test('with --json an error is printed as JSON', async (t) => {
   const { exit, stdout, stderr } = await cli('token --sub a --json')
   t.equal(exit, 1)
@@ -89,20 +107,6 @@ t.test('an unexpected error shows neither its message nor a stack', async (t) =>
   }
 })
 
-/** Standard output that fails. */
-class Broken extends Writable {
-  readonly code: string
-
-  constructor(code: string) {
-    super()
-    this.code = code
-  }
-
-  override _write(_chunk: Buffer, _encoding: string, done: (error: Error) => void): void {
-    done(Object.assign(new Error('write'), { code: this.code }))
-  }
-}
-
 async function mainWith(words: readonly string[], stdout: Writable, stderr = new Written()) {
   const process = {
     argv: ['node', 'fastify-authn', ...words],
@@ -124,8 +128,7 @@ t.test('output that cannot be written exits with 1, a closed pipe with the resul
   t.equal((await mainWith(['inspect', 'x'], new Broken('EPIPE'))).exitCode, 1, 'the answer stays')
   const full = { exitCode: 1, stderr: /output cannot be written \(ENOSPC\)/ }
   t.match(await mainWith(['secret'], new Broken('ENOSPC')), full)
-  const stderr = Object.assign(new Broken('ENOSPC'), { text: '' })
-  t.equal((await mainWith(['nothing'], new Written(), stderr)).exitCode, 2)
+  t.equal((await mainWith(['nothing'], new Written(), new Broken('ENOSPC'))).exitCode, 2)
 })
 
 /** Runs lines of shell in which BIN is the program. */

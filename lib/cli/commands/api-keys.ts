@@ -4,7 +4,7 @@ import { redisApiKeys, sqlApiKeys } from '../../api-keys/index.js'
 import { noLimit } from '../../api-keys/key.js'
 import { apiKeysSchema } from '../../api-keys/stores/sql.js'
 import { apiKeyPrefix } from '../../api-keys/options.js'
-import { exits, misuse, type Command } from '../command.js'
+import { exits, fail, misuse, type Command } from '../command.js'
 import { listOption } from '../environment.js'
 import { storeCommand, withStore, type StoreOptions } from '../store.js'
 import { count, relative, table } from '../text.js'
@@ -61,7 +61,11 @@ const issue: Command<IssueOptions> = {
       (keys) => keys.issue({ owner: String(owner), name, scopes, expiresAt }),
       keyPrefix,
     )
-    return { lines: [key], json: { key, ...info }, aside: [describe(info).join(', ')] }
+    const undo = async (): Promise<never> => {
+      await withKeys(where, (keys) => keys.revoke(info.id, { owner: null }))
+      return fail('the key could not be printed, so it was revoked.')
+    }
+    return { lines: [key], json: { key, ...info }, aside: [describe(info).join(', ')], undo }
   },
 }
 

@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import { redisApiKeys, sqlApiKeys, type ApiKeyStore } from '../../../lib/api-keys/index.js'
 import { digestOf } from '../../../lib/common/digest.js'
 import { apiKeysSchema } from '../../../lib/api-keys/stores/sql.js'
-import { cli } from '../../helpers/cli.js'
+import { Broken, cli, cliProcess } from '../../helpers/cli.js'
 import { postgresServer } from '../../helpers/postgres-server.js'
 import { unlessFound } from '../../helpers/programs.js'
 import { redisServer } from '../../helpers/redis-server.js'
@@ -88,6 +88,32 @@ async function work(t: Test, env: Record<string, string>, store: ApiKeyStore): P
   t.match(await run('revoke --owner alice --json'), { exit: 0, stdout: new RegExp(other.id) })
   t.match(await run('revoke --owner alice'), { exit: 1 })
   t.match((await run('list alice')).stdout, /revoked .* ago/)
+  await workAlone(t, env)
+  await workUnseen(t, env, store)
+}
+
+/** In processes of their own, where the tests load nothing for them. */
+async function workAlone(t: Test, env: Record<string, string>): Promise<void> {
+  const run = (words: string) => cliProcess(`api-keys ${words} --prefix shop`, env)
+  const made = await run('issue dave --key-prefix acme --name job --expires 90d')
+  t.match(made, { exit: 0, stdout: /^acme_[0-9A-Za-z]{54}\n$/ })
+  const id = made.stdout.slice(5, 21)
+  t.match(await run('list dave'), { exit: 0, stdout: id })
+  t.match(await run(`revoke ${id}`), { exit: 0, stdout: '1 key revoked.\n' })
+}
+
+/** Where the key cannot be printed, none is left that is valid. */
+async function workUnseen(t: Test, env: Record<string, string>, store: ApiKeyStore): Promise<void> {
+  const words = 'api-keys issue erin --key-prefix acme --name job --expires 90d --prefix shop'
+  for (const code of ['ENOSPC', 'EPIPE']) {
+    const unseen = await cli(words, { env, stdout: new Broken(code) })
+    t.match(unseen, { exit: 1, stderr: /could not be printed, so it was revoked/ })
+  }
+  const keys = await store.list('erin')
+  t.strictSame(
+    keys.map(({ revokedAt }) => typeof revokedAt),
+    ['number', 'number'],
+  )
 }
 
 t.test(

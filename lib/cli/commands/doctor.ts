@@ -1,4 +1,5 @@
-import { configFromEnv } from '../../options/environment.js'
+import { randomBytes } from 'node:crypto'
+import { configFromEnv, type Environment } from '../../options/environment.js'
 import { findEngine } from '../../passwords/kinds/argon2.js'
 import { exits, type Command } from '../command.js'
 import {
@@ -13,7 +14,6 @@ import {
   type KeyOptions,
 } from '../environment.js'
 import { variablesOf } from '../store.js'
-import type { SigningMethod } from '../../../types/jwt.js'
 
 /** One result. A note is for information only and does not change the exit code. */
 interface Finding {
@@ -29,7 +29,7 @@ const ownStart = /^\ufeff?auth_(?:jwt|basic|sessions|api_keys)_/i
 export const doctor: Command<KeyOptions> = {
   name: 'doctor',
   summary: 'check the configuration in the environment, by starting an app with it',
-  details: `An error makes startup fail; only the first one is reported. Warnings are probably mistakes. Notes are only for information.
+  details: `An error makes startup fail. Warnings are probably mistakes. Notes are only for information.
 No value of a variable is printed, except the paths of files.`,
   options: [algOption('the option jwt.signingMethod of the app'), envOption, keySetOption],
   examples: ['npx fastify-authn doctor --env .env', 'npx fastify-authn doctor --alg ES256 --json'],
@@ -38,7 +38,7 @@ No value of a variable is printed, except the paths of files.`,
     const set = known.filter((name) => process.env[name])
     const isUnset = set.length === 0 && options.keySet === undefined
     const found = isUnset ? [nothing] : await startupFindings(options)
-    const findings = [...[...found, ...unreadVariables()].slice(0, 10), await argon2Engine()]
+    const findings = [...found, ...unreadVariables().slice(0, 10), await argon2Engine()]
     const isWrong = findings.some(({ level }) => level !== 'note')
     return {
       exit: isWrong ? exits.no : exits.done,
@@ -76,9 +76,10 @@ export async function argon2Engine(): Promise<Finding> {
 }
 
 async function startupFindings(options: KeyOptions): Promise<Finding[]> {
-  const findings: Finding[] = []
+  const levels = new Map<string, Finding['level']>()
   const add = (level: Finding['level'], message: string): void =>
-    void findings.push({ level, problem: inVariables(message) })
+    void levels.set(inVariables(message), level)
+  const fail = (error: unknown): void => add('error', startupError(error))
   const onWarning = ({ message }: Error): void => {
     if (message.startsWith('fastify-authn')) add('warning', message)
   }
@@ -89,20 +90,38 @@ async function startupFindings(options: KeyOptions): Promise<Finding[]> {
       add('note', `the app must set jwt.signingMethod: '${method}', because the default is HS256.`)
     }
   } catch (error) {
-    add('error', startupError(error))
+    fail(error)
+    for (const part of parts) {
+      await startApp(part === 'KEYS' ? options : {}, alone(part)).catch(fail)
+    }
   } finally {
     process.off('warning', onWarning)
   }
-  return findings
+  return [...levels].map(([problem, level]) => ({ level, problem }))
+}
+
+/** Startup fails at the first error. To find the others, each part of the environment is also tried alone. */
+const parts = ['KEYS', 'SECRET', 'EXPIRY', 'BASIC', 'BASIC_USERNAME', 'BASIC_PASSWORD']
+for (const pair of ['_RSA_', '_ECDSA_', '_EDDSA_']) {
+  parts.push(pair, `${pair}PUBLIC`, `${pair}(PRIVATE|PASSPHRASE)`)
+}
+
+/** The variables of a part, and sound ones for what startup may need beside it. */
+function alone(part: string): Environment {
+  const random = randomBytes(64).toString('base64url')
+  const needed = part === 'KEYS' || part === 'BASIC' ? /^$/ : /SECRET|BASIC/
+  const valueOf = (name: string) =>
+    (name.match(part) && process.env[name]) || (needed.test(name) ? random : undefined)
+  return Object.fromEntries(variables.map((name) => [name, valueOf(name)]))
 }
 
 /** @returns the signing method that fits the keys, where the app has to name it @throws what stops the startup */
-async function startApp({ alg, keySet }: KeyOptions): Promise<SigningMethod | undefined> {
+async function startApp({ alg, keySet }: KeyOptions, part?: Environment) {
   const { default: Fastify } = await import('fastify')
   const { authn } = await loadPlugin()
-  const { jwt, basic } = configFromEnv()
+  const { jwt, basic } = configFromEnv(part)
   const keys = keySet === undefined ? jwt : { ...jwt, keys: keySet }
-  const method = keys && (alg ?? (await openService({ keySet })).method)
+  const method = keys && (alg ?? (part ? undefined : (await openService({ keySet })).method))
   const app = Fastify()
   try {
     await app.register(authn, {

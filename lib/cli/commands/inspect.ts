@@ -36,7 +36,7 @@ interface Verdict {
   /** The code of the server's error, and what exactly was wrong. */
   readonly code?: string
   readonly cause?: string | undefined
-  /** Why it was not checked. */
+  /** Why it was not checked, or is no token at all. */
   readonly reason?: string
   /** The key of the key set that the token names. */
   readonly key?: object | undefined
@@ -85,7 +85,8 @@ Without --alg: HS256 if AUTH_JWT_SECRET is set, else the method of the only key 
       .replace(/^(?:authorization:\s*)?bearer\s+/i, '')
     const header = unverifiedPart(token, 0)
     const claims = unverifiedPart(token, 1)
-    const verdict = await verdictOf(token, header, options)
+    const isToken = header && claims && /^[\w-]+\.[\w-]+\.[\w-]*$/.test(token)
+    const verdict = isToken ? await verdictOf(token, header, options) : noToken
     const scopes = claims && [...scopesOf(claims)]
     return {
       exit: verdict.valid === true ? exits.done : exits.no,
@@ -104,6 +105,10 @@ Without --alg: HS256 if AUTH_JWT_SECRET is set, else the method of the only key 
 
 const warning =
   'Warning: other users and the shell history see arguments. Pipe the token in, or type it when asked.'
+
+const reason =
+  'This is no token: expected header.claims.signature in base64url, the first two of them JSON objects.'
+const noToken: Verdict = { valid: false, code: 'ERR_AUTH_JWT_INVALID', cause: 'malformed', reason }
 
 async function verdictOf(token: string, header: Part, options: Options): Promise<Verdict> {
   const { issuer, audience, clockTolerance, typ, claimName } = options
@@ -148,5 +153,5 @@ function timeInWords(value: unknown): string[] {
 function sentence({ valid, code, cause, reason }: Verdict, header: Part): string {
   if (valid === null) return `Not checked: ${reason}`
   if (valid) return `Valid: signed with ${String(header?.alg)}.`
-  return `Not valid: ${code}${cause === undefined ? '' : ` (${cause})`}`
+  return `Not valid: ${code}${cause ? ` (${cause})` : ''}${reason ? `. ${reason}` : ''}`
 }

@@ -1,4 +1,5 @@
 import { Option } from 'commander'
+import { withoutUndefined } from '../../common/objects.js'
 import { unverifiedPart } from '../../tokens/claims.js'
 import { misuse, type Command } from '../command.js'
 import {
@@ -15,6 +16,8 @@ import { quoted } from '../text.js'
 interface Options extends KeyOptions {
   readonly sub?: string
   readonly claim?: readonly string[]
+  readonly issuer?: string
+  readonly audience?: readonly string[]
   readonly typ?: string
   readonly expires?: number
 }
@@ -31,6 +34,8 @@ export const token: Command<Options> = {
       'another claim, can be repeated; read as JSON if it is JSON (admin=true)',
     ),
     algOption('signing method; default: see above'),
+    new Option('--issuer <text>', 'the claim "iss", as in the option jwt.issuer'),
+    listOption('--audience <text>', 'the claim "aud", as in jwt.audience; can be repeated'),
     new Option('--typ <type>', 'its purpose, such as reset+jwt; default: JWT'),
     spanOption('--expires <span>', 'seconds, or 15m, 8h, 7d; default: AUTH_JWT_EXPIRY, else 300'),
     envOption,
@@ -52,9 +57,9 @@ export const token: Command<Options> = {
   },
 }
 
-function claimsOf({ sub, expires, claim = [] }: Options): Record<string, unknown> {
-  const claims = new Map<string, unknown>()
-  if (sub !== undefined) claims.set('sub', sub)
+function claimsOf({ sub, issuer: iss, audience, expires, claim = [] }: Options) {
+  const aud = audience?.length === 1 ? audience[0] : audience
+  const claims = new Map<string, unknown>(Object.entries(withoutUndefined({ sub, iss, aud })))
   if (expires !== undefined) claims.set('exp', Math.floor(Date.now() / 1000) + expires)
   for (const text of claim) {
     const [name, value] = parseClaim(text)

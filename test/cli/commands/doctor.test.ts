@@ -76,6 +76,41 @@ t.test('doctor reports what would make startup fail, and prints no value', async
   t.match(findings, [/^note: .*jwt\.signingMethod: 'ES256'/])
 })
 
+t.test('doctor reports all errors, each once', async (t) => {
+  const pair = { AUTH_JWT_RSA_PRIVATE: ec, AUTH_JWT_RSA_PUBLIC: '/nowhere/key.pem' }
+  const everything = {
+    AUTH_JWT_SECRET: 'short',
+    AUTH_JWT_EXPIRY: '15m',
+    AUTH_JWT_KEYS: '/nowhere/keys.json',
+    AUTH_JWT_ECDSA_PASSPHRASE: 'alone',
+  }
+  const bad = { AUTH_BASIC_USERNAME: 'a:b', AUTH_BASIC_PASSWORD: 'a\nb' }
+  const broken: [env: Env, problems: string[], words?: string[]][] = [
+    [
+      { ...everything, ...pair, ...bad },
+      'EXPIRY KEYS SECRET USERNAME PASSWORD RSA_PUBLIC RSA_PRIVATE ECDSA'.split(' '),
+    ],
+    [{ ...pair, AUTH_JWT_RSA_PUBLIC: publicPem(keys.p256.publicKey) }, ['PRIVATE', 'PUBLIC']],
+    [{ ...pair, AUTH_BASIC_USERNAME: 'a' }, ['RSA_PUBLIC', 'RSA_PRIVATE', 'BASIC_PASSWORD']],
+    [{ AUTH_JWT_SECRET: secret, AUTH_JWT_EXPIRY: 'x' }, ['EXPIRY']],
+    [{ AUTH_JWT_EXPIRY: 'x' }, ['EXPIRY', 'KEYS'], ['--key-set', '/nowhere/keys.json']],
+    [{ AUTH_JWT_RSA_PUBLIC: publicPem(keys.rsa.publicKey), ...bad }, ['USERNAME', 'PASSWORD']],
+  ]
+  for (const [env, problems, words] of broken) {
+    const { exit, findings } = await doctor({ ...production, ...env }, words)
+    t.equal(exit, 1)
+    const errors = findings.filter((each) => each.startsWith('error: '))
+    t.equal(errors.length, problems.length, errors.join('\n'))
+    for (const name of problems) {
+      const named = name === 'KEYS' ? /"jwt\.keys"/ : new RegExp(`AUTH_\\w*${name}:`)
+      t.ok(
+        errors.some((each) => named.test(each)),
+        name,
+      )
+    }
+  }
+})
+
 t.test('doctor warns of misspelt variables and weak secrets', async (t) => {
   const base = { ...production, AUTH_JWT_SECRET: secret }
   for (const [name, meant] of [

@@ -118,6 +118,27 @@ t.test('an invalid token exits with 1 and shows the code and the cause', async (
   t.match(half.stdout, /^Header\n {2}alg {2}"HS256"\n/, 'what can be read is shown')
 })
 
+t.test('inspect says of what is no token that it is none, with and without keys', async (t) => {
+  const token = service.generateToken('alice')
+  const [head, body, signature] = token.split('.')
+  const texts = [
+    'abc',
+    '',
+    `${head}.${body}`,
+    `"${token}"`,
+    `${token}.x`,
+    `${head}.e30x.${signature}`,
+  ]
+  for (const text of texts) {
+    for (const variables of [env, {}, { AUTH_JWT_SECRET: 'short' }]) {
+      const found = await inspectJson(text, [], { AUTH_JWT_SECRET: '', ...variables })
+      t.match(found, { exit: 1, ok: false, valid: false, code: invalid, reason: /no token/ }, text)
+      const shown = await cli('inspect', { env: variables, stdin: piped(text) })
+      t.match(shown, { exit: 1, stdout: /Not valid: .* no token/ })
+    }
+  }
+})
+
 t.test('inspect checks a token by the rules of its options', async (t) => {
   const token = sign({ sub: 'a', iss: 'me', aud: ['x', 'b'], exp: epochSeconds() - 20 })
   const words = ['--issuer', 'me', '--audience', 'a', '--audience', 'b', '--clock-tolerance', '60']

@@ -70,6 +70,18 @@ t.test('--sub may be missing if --claim names the user', async (t) => {
   }
 })
 
+t.test('--issuer and --audience make a token that a server with these rules accepts', async (t) => {
+  for (const [words, aud] of [
+    ['--audience a', 'a'],
+    ['--audience a --audience b', ['a', 'b']],
+  ] as const) {
+    const { exit, stdout } = await cli(`token --sub alice --issuer me ${words}`, { env })
+    t.equal(exit, 0)
+    const claims = service.verify(stdout.trim(), 'HS256', { issuer: 'me', audience: 'a' })
+    t.match(claims, { sub: 'alice', iss: 'me', aud })
+  }
+})
+
 t.test('--expires wins over AUTH_JWT_EXPIRY as the lifetime', async (t) => {
   const life = async (words: string, more: Record<string, string> = {}): Promise<number> => {
     const { stdout } = await cli(`token --sub alice ${words}`, { env: { ...env, ...more } })
@@ -161,6 +173,8 @@ t.test('bad or repeated claims exit with 2', async (t) => {
     [['--claim', 'admin'], 'name=value'],
     [['--claim', '=true'], 'name=value'],
     [['--sub', 'a', '--claim', 'sub=b'], 'claim "sub" is given twice.'],
+    [['--sub', 'a', '--issuer', 'me', '--claim', 'iss=b'], 'claim "iss" is given twice.'],
+    [['--sub', 'a', '--claim', 'aud=b', '--audience', 'a'], 'claim "aud" is given twice.'],
     [['--sub', 'a', '--claim', 'a=1', '--claim', 'a=2'], 'claim "a" is given twice.'],
     [['--sub', 'a', '--expires', '5', '--claim', 'exp=9'], 'claim "exp" is given twice.'],
     ...['5y', 'x', '99999999999'].map((span): [string[], string] => [

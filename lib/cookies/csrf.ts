@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { wrongOption } from '../errors/errors.js'
 import { isOrigin, isOwnOrigin } from '../http/origin.js'
+import { quotedAddress } from '../options/address.js'
 
 /** Methods that change nothing (RFC 9110 §9.2.1), which links and images of other sites may therefore use. */
 export const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
@@ -13,10 +14,8 @@ export const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS
 export function trustedOf(origins: readonly string[]): ReadonlySet<string> {
   for (const [index, origin] of origins.entries()) {
     if (isOrigin(origin)) continue
-    // An URL with a password is not quoted.
-    const found = origin.includes('@') ? 'a string with an @' : JSON.stringify(origin)
     wrongOption(
-      `option "cookies.trustedOrigins.${index}": found ${found}, expected an origin as browsers write it: https://shop.example or http://localhost:5173, in lower case, without a path, a closing /, a wildcard and the default port.`,
+      `option "cookies.trustedOrigins.${index}": found ${quotedAddress(origin)}, expected an origin as browsers write it: https://shop.example or http://localhost:5173, in lower case, without a path, a closing /, a wildcard and the default port.`,
     )
   }
   return new Set(origins)

@@ -130,6 +130,9 @@ export function isUsageError(error: unknown): error is AuthnUsageError {
   return hasOurCode(error) && !('statusCode' in error)
 }
 
+/** Behind a value that is undefined, as that of a missing variable of the environment is. */
+export const ifUnset = ' (is its variable set?)'
+
 /** Makes startup fail because of an option. @throws ERR_AUTH_OPTION */
 export function wrongOption(message: string, cause?: unknown): never {
   throw new AuthnUsageError('ERR_AUTH_OPTION', message, cause)

@@ -1,6 +1,6 @@
 import * as Type from '@sinclair/typebox/type'
 import { Check } from '@sinclair/typebox/value'
-import { wrongMark } from '../errors/errors.js'
+import { ifUnset, wrongMark } from '../errors/errors.js'
 import { options, text } from '../options/check.js'
 import type { AccessNeed, NeededNames } from '../../types/marks.js'
 
@@ -51,7 +51,7 @@ export function neededNames(
     typeof need === 'string' ? { all: [need] } : { ...need }
   if (all !== undefined && any === undefined) return { all: [...all] }
   if (any !== undefined && all === undefined) return { any: [...any] }
-  const found = need === undefined ? 'undefined (is a variable not set?)' : 'an invalid object'
+  const found = need === undefined ? `undefined${ifUnset}` : 'an invalid object'
   return wrongMark(
     `${place}: key "${key}": found ${found}, expected ${needSchemas[key].description}.`,
   )

@@ -1,9 +1,11 @@
-import { wrongOption } from '../errors/errors.js'
+import { ifUnset, wrongOption } from '../errors/errors.js'
 import { secureAddress } from '../http/address.js'
 
 /** An address for an error. Credentials may stand before an @. */
-export const quotedAddress = (address: string): string =>
-  address.includes('@') ? 'an address with an @' : JSON.stringify(address)
+export function quotedAddress(address: string): string {
+  if (address.includes('@')) return 'an address with an @'
+  return JSON.stringify(address) + (address.includes('undefined') ? ifUnset : '')
+}
 
 /**
  * Checks the address of a server. See {@link secureAddress}.

@@ -1,7 +1,7 @@
 import { Errors, ValueErrorType, type ValueError } from '@sinclair/typebox/errors'
 import * as Type from '@sinclair/typebox/type'
 import { didYouMean } from '../common/closest.js'
-import { wrongOption } from '../errors/errors.js'
+import { ifUnset, wrongOption } from '../errors/errors.js'
 
 /**
  * Checks options against a schema.
@@ -34,7 +34,11 @@ export function schemaProblemOf(
   // Only the strings in arrays have no description.
   const { description = 'a non-empty string', ...quoting } = error.schema as Partial<Expectation>
   const subject = name === '' ? '' : `${kind} "${name}": `
-  return `${subject}found ${describe(error.value, quoting)}, expected ${description}.`
+  const holder = steps.slice(0, -1).reduce((each, step) => (each as never)[step], value)
+  const isThere = Object.hasOwn(Object(holder), String(steps.at(-1)))
+  const isUnset = error.value === undefined && isThere && !description.startsWith('a function')
+  const found = isUnset ? `undefined${ifUnset}` : describe(error.value, quoting)
+  return `${subject}found ${found}, expected ${description}.`
 }
 
 /** The first error, or where that is one of a union, the first one of a member of its value, if there is one. */
@@ -60,6 +64,7 @@ function describe(value: unknown, { quoted, secret }: Partial<Expectation>): str
   if (value === undefined) return 'nothing'
   if (value === null) return 'null'
   if (Array.isArray(value)) return `an array of ${value.length}`
+  if (Number.isNaN(value)) return `NaN${ifUnset}`
   if (typeof value === 'boolean' || (typeof value === 'number' && secret !== true))
     return String(value)
   if (typeof value === 'string') {

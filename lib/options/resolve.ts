@@ -1,4 +1,4 @@
-import { wrongOption } from '../errors/errors.js'
+import { ifUnset, wrongOption } from '../errors/errors.js'
 import { declaredProperty } from '../common/objects.js'
 import { check } from './check.js'
 import { defaults, withDefaults } from './defaults.js'
@@ -41,7 +41,7 @@ export function resolveOptions(options: unknown, ofFeatures: readonly string[] =
   const { requireMarks, login, credentialCache, throttle } = checked
   if (throttle && throttle.redis !== undefined && throttle.keyPrefix === undefined) {
     wrongOption(
-      'option "throttle.keyPrefix" is missing beside "throttle.redis", and two apps with one Redis would share their counts. Expected the name of the app, as in throttle: { redis, keyPrefix: \'shop\' }.',
+      `option "throttle.keyPrefix" is missing${'keyPrefix' in throttle ? ifUnset : ''} beside "throttle.redis", and two apps with one Redis would share their counts. Expected the name of the app, as in throttle: { redis, keyPrefix: 'shop' }.`,
     )
   }
   return {

@@ -37,10 +37,12 @@ const parameterNames = Object.keys(noStrength) as (keyof Strength)[]
 export const parametersOf = (strength: Strength): [string, number][] =>
   Object.entries(strength).filter(([, value]) => value > 0)
 
+const migrated = "an object: { algorithm: 'bcrypt', cost: 10 }, or { pattern, verify, sample }"
+
 const schema = options({
   algorithm,
   ...Object.fromEntries(parameterNames.map((name) => [name, Type.Any()])),
-  migrateFrom: Type.Array(Type.Object({}, { description: 'an object' }), {
+  migrateFrom: Type.Array(Type.Object({}, { description: migrated }), {
     maxItems: 4,
     description: 'an array of at most 4 entries',
   }),

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { wrongOption } from '../errors/errors.js'
+import { ifUnset, wrongOption } from '../errors/errors.js'
 
 /** The members of an ioredis client that run scripts, be it for one server or a cluster. */
 export interface ScriptClient {
@@ -60,6 +60,6 @@ export function openRedis<Client>(
 export function checkStorePrefix(prefix: unknown, where: string): string {
   if (typeof prefix === 'string' && /^[\w.:-]{1,64}$/.test(prefix)) return prefix
   return wrongOption(
-    `${where}: found ${JSON.stringify(prefix)}, expected the name of the app, 1 to 64 letters, digits and _ . : -, as in { prefix: 'shop' }.`,
+    `${where}: found ${JSON.stringify(prefix)}${prefix === undefined ? ifUnset : ''}, expected the name of the app, 1 to 64 letters, digits and _ . : -, as in { prefix: 'shop' }.`,
   )
 }

@@ -1,4 +1,4 @@
-import { wrongOption } from '../errors/errors.js'
+import { ifUnset, wrongOption } from '../errors/errors.js'
 
 /** The result of a statement. */
 export interface SqlResult {
@@ -31,7 +31,7 @@ export interface SqlOptions {
 export function checkSqlPrefix(prefix: unknown, where: string, example: string): string {
   if (typeof prefix === 'string' && /^[a-z_][a-z0-9_]{0,39}$/.test(prefix)) return prefix
   return wrongOption(
-    `${where}: found ${JSON.stringify(prefix)}, expected the name of the app, at most 40 characters of a-z, 0-9 and _, not beginning with a digit, as in ${example}.`,
+    `${where}: found ${JSON.stringify(prefix)}${prefix === undefined ? ifUnset : ''}, expected the name of the app, at most 40 characters of a-z, 0-9 and _, not beginning with a digit, as in ${example}.`,
   )
 }
 

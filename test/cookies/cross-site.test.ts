@@ -262,6 +262,6 @@ t.test('startup fails for trusted origins that no browser sends', async (t) => {
   t.match(error, { code: 'ERR_AUTH_OPTION' })
   t.match(error?.message, 'option "cookies.trustedOrigins.1": found "https://a.example/"')
   const secret = await errorOf('https://u:hush@a.example')
-  t.match(secret?.message, 'found a string with an @')
+  t.match(secret?.message, 'found an address with an @')
   t.notMatch(secret?.message, 'hush')
 })

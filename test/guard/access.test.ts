@@ -485,7 +485,7 @@ t.test('startup fails for a mark or an option access of a wrong form', async (t)
     [{ auth: { scopes: 'a' } }, /unknown key "scopes"/],
     [{ auth: { scope: ['a'] } }, /route GET \/, config\.auth: key "scope": found an array of 1/],
     [{ auth: { role: { all: [] } } }, /"role.all": found an array of 0, expected a non-empty/],
-    [{ auth: { scope: undefined } }, /key "scope": found undefined \(is a variable not set\?\)/],
+    [{ auth: { scope: undefined } }, /key "scope": found undefined \(is its variable set\?\)/],
     [{ auth: { mode: 'optional', scope: 'a' } }, /mode "optional" beside scope/],
     [{ auth: { mode: false, role: 'a' } }, /mode false beside role/],
     [

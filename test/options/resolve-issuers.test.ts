@@ -12,12 +12,12 @@ const code = 'ERR_AUTH_OPTION'
 
 /** Wrong values of `issuers.corp`, and what the error says. */
 const wrong: [more: object, message: RegExp][] = [
-  [{ issuer: undefined }, /"issuers.corp.issuer": found nothing/],
+  [{ issuer: undefined }, /"issuers.corp.issuer": found undefined .*variable/],
   [{ issuer: '' }, /"issuers.corp.issuer": found an empty string/],
   [{ issuer: 'http://id.example.com' }, /"issuers.corp.issuer": found "http:.* https/],
   [{ issuer: 'corp' }, /"issuers.corp.issuer": .*set "jwksUri"/],
   [{ issuer: `${issuer}?x` }, /"issuers.corp.issuer": .*query/],
-  [{ audience: undefined }, /"issuers.corp.audience": found nothing/],
+  [{ audience: undefined }, /"issuers.corp.audience": found undefined .*variable/],
   [{ audience: [] }, /"issuers.corp.audience"/],
   [{ audience: ['a', ''] }, /"issuers.corp.audience.1"/],
   [{ audienceClaim: 'azp' }, /"issuers.corp.audienceClaim": found "azp"/],
@@ -39,7 +39,7 @@ t.test('a wrong option of an issuer makes startup fail; the error names it', asy
     ['https://id.example.com', /option "issuers": .* expected an object/],
     [[good], /option "issuers": found an array/],
     [{ '': good }, /option "issuers": found an issuer without a name/],
-    [{ corp: undefined }, /option "issuers.corp": found nothing/],
+    [{ corp: undefined }, /option "issuers.corp": found undefined/],
     [{ jwt: good }, /"issuers.jwt": .* name "jwt"/],
     [{ basic: good }, /"issuers.basic"/],
     [{ taken: good }, /"issuers.taken"/],

@@ -1,6 +1,6 @@
 import path from 'node:path'
 import { algorithmOf } from '../../common/algorithms.js'
-import { wrongOption } from '../../errors/errors.js'
+import { ifUnset, wrongOption } from '../../errors/errors.js'
 import { schemaProblemOf } from '../../options/check.js'
 import { keyEntrySchema, keyFileEntrySchema } from '../../options/key-set-schemas.js'
 import {
@@ -87,7 +87,8 @@ function checkEntry(entry: AnyEntry, nameOf: NameOf): void {
   const allowed: readonly string[] = isHmac ? ['secret'] : ['private', 'public']
   const found = halves.filter((half) => entry[half] !== undefined)
   if (found.length !== 1 || !allowed.includes(String(found[0]))) {
-    const what = found.join(' and ') || 'none of them'
+    const unset = halves.some((half) => half in entry) ? ifUnset : ''
+    const what = found.join(' and ') || `none of them${unset}`
     const remedy = 'Of a pair, give only the private key: it contains the public one.'
     wrong(nameOf(), `found ${what}, expected ${allowed.join(' or ')} for ${alg}.`, remedy)
   }

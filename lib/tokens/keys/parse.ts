@@ -1,5 +1,6 @@
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
 import { algorithmOf, signingMethods, type KeyFamily } from '../../common/algorithms.js'
+import { ifUnset } from '../../errors/errors.js'
 import { keyError, misfit, keyNames, pemMarker } from './key.js'
 import { checkWeakness } from './known-secrets.js'
 import type { Key, KeyMaterial, KeyTraits, NameOf } from './key.js'
@@ -111,7 +112,7 @@ export function parsePair(
   const verifying = publicKey ?? derived
   if (verifying === undefined) {
     const remedy = 'Set "private" to sign and verify, or "public" to verify only.'
-    return keyError(nameOf(), 'has no key.', remedy)
+    return keyError(nameOf(), `has no key${ifUnset}.`, remedy)
   }
   if (derived && !derived.equals(verifying)) {
     const remedy = 'Give the two halves of one pair, or leave the public one out.'
@@ -138,7 +139,7 @@ function parsePrivate(pem: string, passphrase: string | undefined, wrong: Wrong)
     }
     if (!pem.includes('ENCRYPTED')) return wrong('is not a private key in PEM', 'Give PKCS#8 PEM.')
     return wrong(
-      `is encrypted, and its passphrase is ${passphrase === undefined ? 'missing' : 'wrong'}`,
+      `is encrypted, and its passphrase is ${passphrase === undefined ? `missing${ifUnset}` : 'wrong'}`,
       'Set "passphrase" beside it; in a key set file, "passphraseEnv".',
     )
   }

@@ -47,7 +47,8 @@ export interface LoginOptions<Stored extends object = StoredUser> {
    *
    * @param user - the stored user, password hash included
    * @param username - the submitted username; at a refresh, the `sub` of the session
-   * @returns a name for which `findByUsername` finds the user at later requests
+   * @returns a name for which `findByUsername` finds the user at later requests. A number stays one in the token; other
+   * services may accept only a string (RFC 7519 §4.1.2)
    */
   subject?(user: Stored, username: string): string | number | Promise<string | number>
   /** Makes the token. Default: one whose `sub` is the submitted username, or what `subject` returns. */

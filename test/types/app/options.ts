@@ -8,10 +8,14 @@ import authn, {
   jwtAuthenticator,
   JwtService,
   type AuthnOptions,
+  type ErrorBody,
+  type IssuerOptions,
   type JwtConfig,
+  type LoginClaims,
   type LoginOptions,
   type StoredUser,
   type TokenFunc,
+  type UserOfIssuer,
   type UserService,
 } from 'fastify-authn'
 import { exactly } from '../exactly.js'
@@ -148,6 +152,12 @@ export const unconfigured = new JwtService()
 const config: JwtConfig = { secret: 'secret' }
 const tokenFunc: TokenFunc = (_request, user) => `${user.id}`
 const login: LoginOptions = { tokenFunc }
+const errorBody: AuthnOptions['errorBody'] = ({ message }): ErrorBody => ({ message })
+const user: IssuerOptions['user'] = ({ sub }): UserOfIssuer => rows.find(({ name }) => name === sub)
+export const returning: AuthnOptions = {
+  ...{ userService, errorBody, login: { claims: (): LoginClaims => ({ scope: 'a' }) } },
+  issuers: { corp: { issuer: 'https://id.example', audience: 'api', user } },
+}
 export const options: AuthnOptions = { userService, jwt: config, login }
 app.register(authn, options)
 app.register(authn, { ...options, prefix: '/v2', auth: undefined })

@@ -11,7 +11,7 @@ import { mainVariants, otherVariants, variantsWith, type Variant } from './compa
 import { numberFlags } from './support/flags.js'
 import { judge } from './support/report.js'
 
-// As it is in production: some peers write traces of their refusals otherwise.
+// As it is in production: some peers write traces of their rejections otherwise.
 process.env.NODE_ENV ??= 'production'
 
 const args = process.argv.slice(2)

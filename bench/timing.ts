@@ -1,4 +1,4 @@
-// Whether the time of a refusal tells which users exist: see README.md.
+// Whether the time of a rejection tells which users exist: see README.md.
 import bcrypt from 'bcrypt'
 import type { ServerSettings } from './children/server.js'
 import { Child } from './support/child.js'

@@ -1,6 +1,6 @@
 import { channel } from 'node:diagnostics_channel'
 import type { FastifyRequest } from 'fastify'
-import { refusalOf } from './errors/refusals.js'
+import { rejectionOf } from './errors/rejections.js'
 import type { AuthenticationErrorLike } from '../types/errors.js'
 import type { AuthnChannels, AuthnEvents } from '../types/events.js'
 
@@ -66,7 +66,7 @@ export function reportSuccess(
  * @param about - what is said of the credentials
  * @param accepts - the names of the authenticators that the route accepts
  */
-export function reportRefusal(
+export function reportRejection(
   request: FastifyRequest,
   error: AuthenticationErrorLike,
   authenticator: string,
@@ -78,7 +78,7 @@ export function reportRefusal(
   const { code } = error
   const reason = reasonOf(request, error)
   const why = reason === null ? {} : { reason }
-  const status = refusalOf(code)?.status ?? 401
+  const status = rejectionOf(code)?.status ?? 401
   const level = status < 404 ? 'info' : 'warn'
   const choice = accepts.length > 1 ? { accepts } : {}
   request.log[level]({ code, authenticator, ...choice, ...about, ...why }, 'Request rejected')

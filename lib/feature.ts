@@ -19,7 +19,7 @@ import type { AuthMode, NeededNames } from '../types/marks.js'
 import type { MessageKey } from '../types/messages.js'
 import type { AuthnOptions } from '../types/options.js'
 
-/** What the folder of a feature exports for its row in `lib/features.ts`. */
+/** What the folder of a feature exports for its row in `lib/feature-table.ts`. */
 export interface FeatureModule {
   /** Of its option, which is checked before the rest is called. */
   readonly schema?: TSchema

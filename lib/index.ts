@@ -17,7 +17,7 @@ export { AuthenticationError } from './errors/errors.js'
 export { channels } from './events.js'
 export { hashPassword, needsRehash, verifyPassword } from './passwords/password.js'
 export { JwtService } from './tokens/service.js'
-export type * from './features.js'
+export type * from './feature-table.js'
 export type * from '../types/index.js'
 
 /** The plugin: `await app.register(authn, { userService, jwt: { secret } })`. */

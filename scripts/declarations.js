@@ -67,7 +67,7 @@ declare namespace authn {
 }
 /** The plugin: \`app.register(authn, { userService, jwt: { secret } })\`. */
 declare function authn<Stored extends StoredUser & object>(app: FastifyInstance, options: AuthnOptions<Stored>): Promise<void>
-declare function authn(app: FastifyInstance, options: RefusedOptions): Promise<void>
+declare function authn(app: FastifyInstance, options: RejectedOptions): Promise<void>
 export = authn
 `
 }

@@ -58,7 +58,7 @@ start
 sed -n 's/^  \(curl .*\|TOKEN=.*\|KEY=.*\)$/\1/p' "$work/out" >"$work/paste"
 pasted=$(bash -euo pipefail "$work/paste" 2>&1) || has 'pasted lines' 'no failure' "$pasted"
 has 'how many they are' 27 "$(grep -c . "$work/paste")"
-has 'refusals among them' 4 "$(grep -c '"error"' <<<"$pasted")"
+has 'rejections among them' 4 "$(grep -c '"error"' <<<"$pasted")"
 for part in 'HTTP/1.1 401 Unauthorized' 'authentification est absent' 'HTTP/1.1 403 Forbidden' \
   '{"id":1,"name":"alice","email":"alice@example.org","role":"editor"}' '"title":"Tea"' \
   'Hello, stranger!' 'Hello, alice!' '"reader":null' '# Shopping' '"admin":"admin"' \

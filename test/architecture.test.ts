@@ -10,15 +10,14 @@ import { root } from './helpers/project.js'
  * from `types/`. `features` are the folders with a file `feature.ts`, which know nothing of each other.
  */
 const places =
-  'cli testing index plugin configured features.ts features openapi app login guard authenticators request feature passwords users tokens stores throttle marks options http events common errors'.split(
+  'cli testing index plugin configured feature-table features openapi app login guard authenticators request feature passwords users tokens stores throttle marks options http events common errors'.split(
     ' ',
   )
 
 const isFeature = (folder: string): boolean =>
   existsSync(path.join(root, 'lib', folder, 'feature.ts'))
 
-const nameOf = (file: string): string =>
-  (file.split('/')[1] ?? '').replace(/(?<!^features)\.ts$/, '')
+const nameOf = (file: string): string => (file.split('/')[1] ?? '').replace(/\.ts$/, '')
 
 function placeOf(file: string): number {
   if (file.startsWith('locales/')) return places.length
@@ -66,17 +65,17 @@ t.test(
     const importers = new Set(
       above.map(({ from }) => from.replace(/^lib\/(cli|testing)\/.*/, '$1')),
     )
-    t.strictSame([...importers].toSorted(), ['cli', 'lib/features.ts', 'testing'])
+    t.strictSame([...importers].toSorted(), ['cli', 'lib/feature-table.ts', 'testing'])
 
     const ofFeatures = new Set(
       own
-        .filter(({ from, to }) => from === 'lib/features.ts' && to.startsWith('types/'))
+        .filter(({ from, to }) => from === 'lib/feature-table.ts' && to.startsWith('types/'))
         .map(({ to }) => to),
     )
     t.ok(ofFeatures.delete('types/events.ts') && ofFeatures.size > 4)
     const ofTypes = own.filter(({ from, to }) => ofFeatures.has(to) && !ofFeatures.has(from))
     const others = ofTypes.filter(
-      ({ from }) => !/^lib\/(cli|testing)\/|^lib\/features\.ts$/.test(from),
+      ({ from }) => !/^lib\/(cli|testing)\/|^lib\/feature-table\.ts$/.test(from),
     )
     t.strictSame(
       others.filter(({ from }) => !isFeature(nameOf(from))),

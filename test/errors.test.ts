@@ -9,13 +9,13 @@ import {
   isAuthenticationFault,
   isUsageError,
 } from '../lib/errors/errors.js'
-import { englishOf, messageKeys, refusalOf } from '../lib/errors/refusals.js'
-import '../lib/features.js'
+import { englishOf, messageKeys, rejectionOf } from '../lib/errors/rejections.js'
+import '../lib/feature-table.js'
 import { root } from './helpers/project.js'
-import type { RefusalCode } from '../types/errors.js'
+import type { RejectionCode } from '../types/errors.js'
 import type { MessageKey } from '../types/messages.js'
 
-const rejections: [MessageKey, RefusalCode, number, string][] = [
+const rejections: [MessageKey, RejectionCode, number, string][] = [
   ['auth.no-credentials-provided', 'ERR_AUTH_NO_CREDENTIALS', 401, 'The token is missing'],
   ['auth.invalid-credentials', 'ERR_AUTH_INVALID_CREDENTIALS', 401, 'The token is not accepted'],
   ['auth.jwt-invalid', 'ERR_AUTH_JWT_INVALID', 401, 'The token is invalid'],
@@ -69,7 +69,7 @@ t.test('an AuthenticationError of a key has its code, status and English message
       ['AuthenticationError', key, code, statusCode, englishOf(key)],
       key,
     )
-    t.same(refusalOf(code), { status: statusCode, key, description }, code)
+    t.same(rejectionOf(code), { status: statusCode, key, description }, code)
     t.notOk('cause' in error, `${key}: no cause where none was given`)
     t.equal(error.retryAfter, undefined, key)
   }
@@ -95,7 +95,7 @@ t.test('the reference of errors has every code, with its status and its body', a
       new RegExp(`^(?:\\| \`${code}\` |- \`${code}\`: )`).test(line)
     const found = sections.filter((section) => section.split('\n').some(isOfCode))
     t.equal(found.length, 1, code)
-    const { status, key = null } = refusalOf(code) ?? {}
+    const { status, key = null } = rejectionOf(code) ?? {}
     if (status !== undefined) t.match(found[0], new RegExp(`^${status}\n`), code)
     if (key !== null)
       t.match(found[0]?.split('\n').find(isOfCode), `{"error":"${englishOf(key)}"}`, code)
@@ -163,7 +163,7 @@ t.test('the message of a fault is neutral, its cause is the error', async (t) =>
     'nothing of the cause',
   )
   t.equal(new AuthenticationFault('ERR_AUTH_HASHING', null, 503).statusCode, 503)
-  t.equal(refusalOf(fault.code), undefined)
+  t.equal(rejectionOf(fault.code), undefined)
 })
 
 t.test('faults of another copy of the package are recognized, look-alikes are not', async (t) => {

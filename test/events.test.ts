@@ -1,6 +1,6 @@
 import { channel, subscribe, unsubscribe } from 'node:diagnostics_channel'
 import t, { type Test } from 'tap'
-import { channels, reportRefusal, reportSuccess, startClock } from '../lib/events.js'
+import { channels, reportRejection, reportSuccess, startClock } from '../lib/events.js'
 import { channels as exported } from '../lib/index.js'
 import { AuthenticationError } from '../lib/errors/errors.js'
 import { fakeRequest } from './helpers/load.js'
@@ -45,7 +45,7 @@ t.test('a rejection with an unknown code is published as a failure', async (t) =
   const published = listenTo(t, ...names)
   const { request, lines } = fakeRequest()
   const error = { code: 'ERR_AUTH_REVOKED', statusCode: 503 } as unknown as AuthenticationError
-  reportRefusal(request, error, 'jwt', 1)
+  reportRejection(request, error, 'jwt', 1)
   t.strictSame(
     published.map(({ name, message }) => [name, message.code]),
     [['fastify-authn:failure', 'ERR_AUTH_REVOKED']],
@@ -58,7 +58,7 @@ t.test('a subscriber that joins during a request gets null as its duration', asy
   const published = listenTo(t, ...names)
   const { request } = fakeRequest()
   reportSuccess(request, user, 'jwt', started)
-  reportRefusal(request, new AuthenticationError('auth.jwt-invalid'), 'jwt', started)
+  reportRejection(request, new AuthenticationError('auth.jwt-invalid'), 'jwt', started)
   t.strictSame(
     published.map(({ message }) => message.duration),
     [null, null],
@@ -83,7 +83,7 @@ t.test('the exported channels are those of node:diagnostics_channel by name', as
   const listener = ({ code }: { code: string }): void => void codes.push(code)
   const { request } = fakeRequest()
   const reject = (): void =>
-    reportRefusal(request, new AuthenticationError('auth.jwt-invalid'), 'jwt', 0)
+    reportRejection(request, new AuthenticationError('auth.jwt-invalid'), 'jwt', 0)
   channels.failure.subscribe(listener)
   reject()
   t.equal(channels.failure.unsubscribe(listener), true)

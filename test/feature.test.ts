@@ -2,8 +2,8 @@ import Fastify from 'fastify'
 import t, { type Test } from 'tap'
 import { AuthenticationError, authn } from '../lib/index.js'
 import * as Type from '@sinclair/typebox/type'
-import { addRejections, row, type RejectionTable } from '../lib/errors/refusals.js'
-import { features } from '../lib/features.js'
+import { addRejections, row, type RejectionTable } from '../lib/errors/rejections.js'
+import { features } from '../lib/feature-table.js'
 import type { Feature, FeatureModule } from '../lib/feature.js'
 import { appWith, bearer, passwords, standardOptions } from './helpers/app.js'
 
@@ -20,7 +20,7 @@ declare module '../types/authn.js' {
   }
 }
 declare module '../types/errors.js' {
-  interface RefusalCodes {
+  interface RejectionCodes {
     ERR_AUTH_BADGE_INVALID: 401
   }
 }

@@ -1,8 +1,8 @@
 import { readdir } from 'node:fs/promises'
 import path from 'node:path'
 import t from 'tap'
-import { englishOf, messageKeys } from '../lib/errors/refusals.js'
-import '../lib/features.js'
+import { englishOf, messageKeys } from '../lib/errors/rejections.js'
+import '../lib/feature-table.js'
 import { locales } from '../locales/index.js'
 import { root } from './helpers/project.js'
 

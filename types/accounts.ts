@@ -183,7 +183,7 @@ declare module './authn.js' {
 }
 
 declare module './errors.js' {
-  interface RefusalCodes {
+  interface RejectionCodes {
     /** The link was changed, has expired, was used, or is for something else; or its account has changed. */
     ERR_AUTH_LINK_INVALID: 400
     /** The new password is shorter than `accounts.minPasswordLength`. */

@@ -230,7 +230,7 @@ declare module './request-extra.js' {
 }
 
 declare module './errors.js' {
-  interface RefusalCodes {
+  interface RejectionCodes {
     /** The API key is malformed, unknown or revoked. */
     ERR_AUTH_API_KEY_INVALID: 401
     /** The key has expired. */

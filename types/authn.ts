@@ -10,7 +10,7 @@ export interface AuthnStats {
     /** Requests that wait for that. */
     readonly waiting: number
     /** Requests that were rejected with 503. */
-    readonly refused: number
+    readonly rejected: number
     /** KiB that are reserved for those that run. */
     readonly memory: number
     /** Stored hashes that were replaced after a login. */

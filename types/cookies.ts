@@ -38,7 +38,7 @@ declare module './authn.js' {
 }
 
 declare module './errors.js' {
-  interface RefusalCodes {
+  interface RejectionCodes {
     /** The request comes from another site (CSRF). */
     ERR_AUTH_CROSS_SITE: 403
   }

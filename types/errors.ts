@@ -1,7 +1,7 @@
 import type { MessageKey } from './messages.js'
 
-/** The codes of {@link RefusalCode} with their HTTP status. Each feature adds its own. */
-export interface RefusalCodes {
+/** The codes of {@link RejectionCode} with their HTTP status. Each feature adds its own. */
+export interface RejectionCodes {
   /** There are no credentials of an accepted scheme. */
   ERR_AUTH_NO_CREDENTIALS: 401
   /** A Basic header violates RFC 7617, or an `Authorization` header or a cookie comes twice. */
@@ -36,7 +36,7 @@ export interface RefusalCodes {
  * Codes of requests that are rejected: the client did something wrong, or has to wait. Codes are stable, messages are
  * not.
  */
-export type RefusalCode = keyof RefusalCodes
+export type RejectionCode = keyof RejectionCodes
 
 /** The codes of {@link FaultCode}. Each feature adds its own. */
 export interface FaultCodes {
@@ -92,7 +92,7 @@ export interface RejectionLike extends Error {
    * Stable. At the plugin's own routes also the code of Fastify for a malformed body, such as `FST_ERR_VALIDATION` or
    * `FST_ERR_CTP_INVALID_JSON_BODY`.
    */
-  readonly code: RefusalCode | (string & {})
+  readonly code: RejectionCode | (string & {})
   /**
    * HTTP status: 401; 403 for a missing scope or role, or for a cross-site request (CSRF); 429 and 503 if the client has to
    * wait; 400 for a link or a new password that is rejected. For a malformed body 400, 413 or 415.
@@ -107,7 +107,7 @@ export interface RejectionLike extends Error {
 /** The error of a rejected request. Recognise it by its `code`. */
 export interface AuthenticationErrorLike extends RejectionLike {
   /** Why the request is rejected. */
-  readonly code: RefusalCode
+  readonly code: RejectionCode
   /** The key of the message, or null if {@link Error.message} is sent as it is. */
   readonly key: MessageKey | null
 }

@@ -1,6 +1,6 @@
 import type { Channel } from 'node:diagnostics_channel'
 import type { FastifyRequest } from 'fastify'
-import type { RefusalCode } from './errors.js'
+import type { RejectionCode } from './errors.js'
 import type { HashAlgorithm } from './passwords.js'
 import type { AuthUser } from './user-service.js'
 
@@ -30,9 +30,9 @@ export interface SuccessEvent extends AuthnEvent {
 }
 
 /** Published when a request was rejected. */
-export interface RefusalEvent extends AuthnEvent {
+export interface RejectionEvent extends AuthnEvent {
   /** Why the request was rejected. */
-  readonly code: RefusalCode
+  readonly code: RejectionCode
   /** Why in more detail, as in the log; often missing. It quotes no credentials. */
   readonly reason?: string
   /** The user as in `request.user`, if an authenticator had accepted one. */
@@ -61,14 +61,14 @@ export interface AuthnEvents {
   /** The login route issued a token. */
   readonly login: SuccessEvent
   /** A request was rejected with 401 or 403. */
-  readonly failure: RefusalEvent
+  readonly failure: RejectionEvent
   /** A request was rejected with 429: too many failed attempts. */
-  readonly throttled: RefusalEvent
+  readonly throttled: RejectionEvent
   /**
    * A request was rejected with 503: too much hashing waits, the user service is too slow, or an issuer or a store is
    * unavailable.
    */
-  readonly overloaded: RefusalEvent
+  readonly overloaded: RejectionEvent
   /** `updatePasswordHash` has stored a new hash. */
   readonly rehash: RehashEvent
 }

@@ -16,7 +16,7 @@ import type { Authn } from './authn.js'
 import type { UserUnder } from './marked-routes.js'
 import type { RouteMark } from './marks.js'
 import type { AuthnOptions } from './options.js'
-import type { AuthnPlugin, RefusedRegister } from './plugin.js'
+import type { AuthnPlugin, RejectedRegister } from './plugin.js'
 import type { RequestExtra } from './request-extra.js'
 import type { StoredUser, UnstatedUser } from './user-service.js'
 
@@ -40,7 +40,7 @@ declare module 'fastify' {
     RawServer extends RawServerBase,
     TypeProviderDefault extends FastifyTypeProvider,
     LoggerDefault extends FastifyBaseLogger,
-  > extends RefusedRegister<T> {
+  > extends RejectedRegister<T> {
     /**
      * Registers fastify-authn. The return type of `findByUsername` becomes the type of the user in `login.tokenFunc`,
      * and `passwordField` has to be one of its fields.

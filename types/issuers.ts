@@ -102,7 +102,7 @@ declare module './authn.js' {
 }
 
 declare module './errors.js' {
-  interface RefusalCodes {
+  interface RejectionCodes {
     /** The key set of the issuer cannot be fetched. */
     ERR_AUTH_ISSUER_UNAVAILABLE: 503
   }

@@ -169,7 +169,7 @@ declare module './authn.js' {
 }
 
 declare module './errors.js' {
-  interface RefusalCodes {
+  interface RejectionCodes {
     /** The callback belongs to no login that this browser has begun, or that login has expired. */
     ERR_AUTH_LOGIN_STATE: 401
     /** The provider has rejected the login, or the user has cancelled it. */

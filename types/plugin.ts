@@ -20,7 +20,7 @@ export interface AuthnPlugin {
     app: FastifyInstance,
     options: AuthnOptions<Stored>,
   ): Promise<void>
-  (app: FastifyInstance, options: RefusedOptions): Promise<void>
+  (app: FastifyInstance, options: RejectedOptions): Promise<void>
   /**
    * The default export that `fastify-plugin` adds. By this property the compiler tells the plugin from all others.
    */
@@ -31,7 +31,7 @@ export interface AuthnPlugin {
  * The type of options that do not fit the users that `findByUsername` returns. Fastify's own overloads of `register`
  * check them against this type, which is not assignable either, so that the compiler reports what is wrong.
  */
-export interface RefusedOptions extends Omit<
+export interface RejectedOptions extends Omit<
   AuthnOptions<StoredUser & object>,
   'passwordField' | 'login'
 > {
@@ -39,11 +39,11 @@ export interface RefusedOptions extends Omit<
   // The default `password` is accepted here, so that the compiler reports the option that is really wrong.
   passwordField?: 'password' | 'a field of type string of what findByUsername returns' | undefined
   /** The login route; `false` for none. */
-  login?: RefusedLoginOptions | false | undefined
+  login?: RejectedLoginOptions | false | undefined
 }
 
-/** {@link LoginOptions} of {@link RefusedOptions}. */
-export interface RefusedLoginOptions extends Omit<
+/** {@link LoginOptions} of {@link RejectedOptions}. */
+export interface RejectedLoginOptions extends Omit<
   LoginOptions,
   'tokenFunc' | 'claims' | 'subject' | 'body'
 > {
@@ -62,18 +62,18 @@ export interface RefusedLoginOptions extends Omit<
  * The last overload of `register`, whose error is the one that the compiler shows. It accepts nothing that the others do
  * not: it is there for its error, which can name the option that was meant.
  */
-export interface RefusedRegister<T> {
+export interface RejectedRegister<T> {
   /** Registers a plugin. */
   <Plugin>(
-    plugin: Plugin & ([RefusedBy<Plugin>] extends [never] ? FastifyPluginAsync : unknown),
-    opts: RefusedBy<Plugin>,
+    plugin: Plugin & ([RejectedBy<Plugin>] extends [never] ? FastifyPluginAsync : unknown),
+    opts: RejectedBy<Plugin>,
   ): T
 }
 
-/** The options of a plugin, for {@link RefusedRegister}. */
-type RefusedBy<Plugin> = Plugin extends AuthnPlugin | Promise<{ default: AuthnPlugin }>
+/** The options of a plugin, for {@link RejectedRegister}. */
+type RejectedBy<Plugin> = Plugin extends AuthnPlugin | Promise<{ default: AuthnPlugin }>
   ? // Without the function that Fastify accepts too: beside it, the compiler suggests no names.
-    RegisterOptions & RefusedOptions
+    RegisterOptions & RejectedOptions
   : Plugin extends
         | FastifyPluginCallback<infer Options>
         | FastifyPluginAsync<infer Options>

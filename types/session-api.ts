@@ -199,7 +199,7 @@ declare module './authn.js' {
 }
 
 declare module './errors.js' {
-  interface RefusalCodes {
+  interface RejectionCodes {
     /** The refresh token is invalid, or its session has expired or was revoked. */
     ERR_AUTH_REFRESH_INVALID: 401
     /** The refresh token was used before, and its session has been revoked. */

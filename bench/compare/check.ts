@@ -7,7 +7,7 @@ import { headersOf, type Variant } from './variants.js'
 const atOnce = 4
 
 /**
- * Makes sure that all do the same work: the right user for good credentials, and a refusal of everything
+ * Makes sure that all do the same work: the right user for good credentials, and a rejection of everything
  * else.
  *
  * @throws naming the variant and what it did

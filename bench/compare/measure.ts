@@ -110,7 +110,7 @@ async function rateOfSample({ server }: Stream, load: Child, seconds: number): P
   const begun = await read(server, load)
   await sleep(seconds * 1000)
   const ended = await read(server, load)
-  if (ended.wrong > 0) throw new Error(`${ended.wrong} replies were refusals or errors`)
+  if (ended.wrong > 0) throw new Error(`${ended.wrong} replies were rejections or errors`)
   return ((ended.right - begun.right) / (ended.cpu - begun.cpu)) * 1e6
 }
 

@@ -6,7 +6,7 @@ import {
   jwtAuthenticator,
   storedUser,
   type Authenticator,
-  type RefusalEvent,
+  type RejectionEvent,
   type SuccessEvent,
 } from 'fastify-authn'
 
@@ -156,7 +156,7 @@ export interface AuditEntry {
  */
 export function auditImpersonation(report: (entry: AuditEntry) => void): () => void {
   const stops = (['success', 'failure'] as const).map((name) => {
-    const listener = ({ request, user }: SuccessEvent | RefusalEvent): void => {
+    const listener = ({ request, user }: SuccessEvent | RejectionEvent): void => {
       const { actor } = request.extra
       if (actor === undefined) return
       report({

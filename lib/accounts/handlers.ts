@@ -1,10 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { faultOf, refusal } from '../errors/errors.js'
+import { faultOf, rejection } from '../errors/errors.js'
 import { channelOf } from '../events.js'
 import { badRequest } from '../http/query.js'
 import { sendBody } from '../login/finish.js'
 import { emailOf } from './email.js'
-import { linkInvalid, stateOf, type OpenedLink, type Page } from './links.js'
+import { linkInvalid, accountDigest, type OpenedLink, type Page } from './links.js'
 import { ask, changed, type AccountTools } from './tools.js'
 
 /** What a body has, as far as its route requires it. */
@@ -131,11 +131,11 @@ export const changePassword: Handle = async (tools, body, request, reply) => {
   const { values, hasPassword } = tools.own(request)
   const { email } = values
   // An address from a provider may not be verified, so that two people could share the account.
-  if (!hasPassword) throw refusal('auth.current-password', { cause: 'no password' })
+  if (!hasPassword) throw rejection('auth.current-password', { cause: 'no password' })
   const { account, sub } = await tools.prove(request, body.currentPassword)
   const hash = await tools.hash(body.password, email, request)
   if (!(await tools.setPassword(account, sub, hash, request))) {
-    throw refusal('auth.current-password', { cause: changed })
+    throw rejection('auth.current-password', { cause: changed })
   }
   tools.tell('password-changed', 'password-changed', account, sub, reply)
   // Not by the address, which may be that of another account by now.
@@ -151,7 +151,7 @@ export const changeEmail: Handle = async (tools, body, request, reply) => {
   if (email === null) return badRequest(noAddress)
   mails.later(reply, async () => {
     const isTaken = (await tools.find(email, request)) !== null
-    const link = links.make('email', { sub, state: stateOf(values), email })
+    const link = links.make('email', { sub, state: accountDigest(values), email })
     const wayOut = await tools.resetLink(account, request)
     await Promise.all([
       // The owner of a taken address gets none: any user could request it again and again.

@@ -1,5 +1,5 @@
 import { digestOf } from '../common/digest.js'
-import { refusal } from '../errors/errors.js'
+import { rejection } from '../errors/errors.js'
 import { Counters } from '../throttle/counters.js'
 import { clientOf } from '../throttle/throttle.js'
 import type { RedisCounters } from '../throttle/redis-counters.js'
@@ -58,7 +58,7 @@ export function accountLimits(
     async request(ip: string | undefined, kind: RequestKind, who?: string): Promise<void> {
       const wait = await count(client(ip), ...(who === undefined ? [] : [recipient(kind, who)]))
       if (wait === 0) return
-      throw refusal('auth.too-many-mails', { retryAfter: Math.max(1, Math.ceil(wait / 1000)) })
+      throw rejection('auth.too-many-mails', { retryAfter: Math.max(1, Math.ceil(wait / 1000)) })
     },
     async useUp({ key, most, seconds }: Quota): Promise<void> {
       memory.set(key, most, seconds * 1000)

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { digestOf } from '../common/digest.js'
-import { refusal } from '../errors/errors.js'
+import { rejection } from '../errors/errors.js'
 import type { JwtService } from '../tokens/service.js'
 import type { ResolvedAccounts } from './options.js'
 import type { AccountValues } from '../../types/accounts.js'
@@ -14,7 +14,7 @@ export interface LinkClaims {
   /** Of a new account, or the new one of an account. */
   readonly email?: string
   readonly sub?: string | number
-  /** {@link stateOf} of the account: the link dies when that changes. */
+  /** {@link accountDigest} of the account: the link dies when that changes. */
   readonly state?: string | undefined
   readonly invitation?: unknown
 }
@@ -78,9 +78,9 @@ export function accountLinks(
 }
 
 /** A digest that tells nothing, since there is a salt in the hash. */
-export function stateOf({ email, passwordHash }: AccountValues): string {
+export function accountDigest({ email, passwordHash }: AccountValues): string {
   return digestOf(JSON.stringify([email, passwordHash]))
 }
 
 /** @param cause - for the log */
-export const linkInvalid = (cause: string): Error => refusal('auth.link-invalid', { cause })
+export const linkInvalid = (cause: string): Error => rejection('auth.link-invalid', { cause })

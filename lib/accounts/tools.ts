@@ -1,12 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { declaredProperty, isDeclared } from '../common/objects.js'
-import { faultOf, isAuthenticationError, refusal } from '../errors/errors.js'
+import { faultOf, isAuthenticationError, rejection } from '../errors/errors.js'
 import { channelOf } from '../events.js'
 import { claimsMaker, issuedAfter, otherSubject } from '../login/token.js'
 import { nfcOf } from '../passwords/nfc.js'
 import { localClaimsOf, storedUser } from '../request/state.js'
 import { findUser } from '../users/user.js'
-import { linkInvalid, stateOf, type LinkClaims, type Links } from './links.js'
+import { linkInvalid, accountDigest, type LinkClaims, type Links } from './links.js'
 import type { Mails } from './mails.js'
 import type { ResolvedAccounts } from './options.js'
 import type { Registration } from '../feature.js'
@@ -114,7 +114,7 @@ export class AccountTools {
   /** @throws (rejects) ERR_AUTH_LINK_INVALID where the account of a link has changed */
   async ofLink({ sub, state }: LinkClaims, request: FastifyRequest): Promise<Account> {
     const account = sub === undefined ? null : await this.find(sub, request)
-    if (account !== null && stateOf(account.values) === state) return account
+    if (account !== null && accountDigest(account.values) === state) return account
     throw linkInvalid('it was used, or the account has changed')
   }
 
@@ -127,7 +127,7 @@ export class AccountTools {
       const account = this.accountOf(user)
       if (!isActing && account.values.email !== '') return account
     }
-    throw refusal('auth.forbidden', { cause: 'not a session of the user, or no address' })
+    throw rejection('auth.forbidden', { cause: 'not a session of the user, or no address' })
   }
 
   /** @returns the account of a request whose sender has proved to be its user */
@@ -140,19 +140,19 @@ export class AccountTools {
       // A provider that knows the browser logs its user in again without a question.
       const { authenticated = session?.created } = session ?? {}
       const isRecent = Date.now() - Number(authenticated ?? 0) <= recentLogin
-      if (!isRecent) throw refusal('auth.login-again')
+      if (!isRecent) throw rejection('auth.login-again')
       return { account, sub }
     }
-    if (!password) throw refusal('auth.current-password')
+    if (!password) throw rejection('auth.current-password')
     const { user } = await this.#check(account.values.email, password, request).catch(
       (error: unknown) => {
         const { code } = error as { code?: unknown }
-        throw code === 'ERR_AUTH_INVALID_CREDENTIALS' ? refusal('auth.current-password') : error
+        throw code === 'ERR_AUTH_INVALID_CREDENTIALS' ? rejection('auth.current-password') : error
       },
     )
     // The address may be that of somebody else by now.
-    if (stateOf(this.accountOf(user).values) !== stateOf(account.values)) {
-      throw refusal('auth.current-password', { cause: changed })
+    if (accountDigest(this.accountOf(user).values) !== accountDigest(account.values)) {
+      throw rejection('auth.current-password', { cause: changed })
     }
     return { account, sub }
   }
@@ -162,8 +162,8 @@ export class AccountTools {
     const password = nfcOf(typed)
     const { passwords } = this.registration
     const { given, minPasswordLength } = this.resolved
-    if (!passwords.fits(password)) throw refusal('auth.password-too-long')
-    if (Array.from(password).length < minPasswordLength) throw refusal('auth.password-too-short')
+    if (!passwords.fits(password)) throw rejection('auth.password-too-long')
+    if (Array.from(password).length < minPasswordLength) throw rejection('auth.password-too-short')
     const text = password.toLowerCase()
     const address = email.toLowerCase()
     const [name = ''] = address.split('@')
@@ -172,7 +172,7 @@ export class AccountTools {
     const isGuessable = isNamed || new Set(text).size < leastDifferent
     const accept = given.acceptPassword && (() => given.acceptPassword?.(password, email, request))
     if (isGuessable || (accept && (await ask<unknown>(accept)) !== true)) {
-      throw refusal('auth.password-guessable')
+      throw rejection('auth.password-guessable')
     }
     return passwords.hashNew(password, request)
   }
@@ -198,7 +198,7 @@ export class AccountTools {
     const after = { ...account.values, passwordHash: hash }
     // Another request may have changed the password while this one was hashing. The session that it began must stay.
     const now = await this.find(sub, request)
-    const isSame = now !== null && stateOf(now.values) === stateOf(account.values)
+    const isSame = now !== null && accountDigest(now.values) === accountDigest(account.values)
     // Also proves that the store is there.
     if (isSame) await this.sessions.revoke({ sub })
     if (!(await this.update(account, after))) return false
@@ -214,7 +214,7 @@ export class AccountTools {
   /** A link to reset the password; undefined for a user who has none: an address from a provider may not be verified. */
   async resetLink(account: Account, request: FastifyRequest) {
     if (!account.hasPassword) return undefined
-    const claims = { sub: await this.subOf(account, request), state: stateOf(account.values) }
+    const claims = { sub: await this.subOf(account, request), state: accountDigest(account.values) }
     return this.links.make('reset', claims)
   }
 

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { refusal } from '../errors/errors.js'
+import { rejection } from '../errors/errors.js'
 import { credentialsOf } from '../http/authorization.js'
 import { ABANDONED, isGone } from '../http/disconnect.js'
 import { registrationOf } from '../request/registration.js'
@@ -33,7 +33,7 @@ export function apiKeyAuthenticator(
   ): object | Promise<object> {
     const { options } = registrationOf(request.server) as Registration
     setCredential(request, null, { apiKeyId: shown.id })
-    if (expiresAt && expiresAt.getTime() <= Date.now()) throw refusal('auth.api-key-expired')
+    if (expiresAt && expiresAt.getTime() <= Date.now()) throw rejection('auth.api-key-expired')
     const grants = { scopes, isLimit: true }
     setCredential(request, grants, { apiKeyId: shown.id }, { apiKey: shown })
     const extra = extraOf(request)
@@ -87,7 +87,7 @@ export function apiKeyAuthenticator(
       // Node joins the values of several headers by commas.
       if (bearer === '' && text.includes(',')) {
         const code = 'ERR_AUTH_MALFORMED_CREDENTIALS'
-        throw refusal('auth.no-credentials-provided', { code, cause: `two headers ${header}` })
+        throw rejection('auth.no-credentials-provided', { code, cause: `two headers ${header}` })
       }
       const known = lookup.cached(text)
       return known === undefined ? enterLater(request, text) : enter(request, known)
@@ -95,4 +95,4 @@ export function apiKeyAuthenticator(
   }
 }
 
-const invalid = (cause: string): Error => refusal('auth.api-key-invalid', { cause })
+const invalid = (cause: string): Error => rejection('auth.api-key-invalid', { cause })

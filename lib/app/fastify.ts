@@ -1,7 +1,7 @@
 // All that we assume about the internals of Fastify and of its plugins. Each assumption has a test, whose failure says
 // what has changed: test/app/fastify.test.ts.
 import { subscribe } from 'node:diagnostics_channel'
-import type { FastifyInstance, RouteOptions } from 'fastify'
+import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
 import { isThenable } from '../common/objects.js'
 
 /** How to load the package in time, for messages. */
@@ -33,7 +33,7 @@ export function outerOf(app: FastifyInstance): FastifyInstance | null {
 
 /**
  * Gives an app a property for reads, until the app or a scope is decorated with it. It is in a prototype, since Fastify
- * refuses to decorate what has the property itself.
+ * rejects decorating what has the property itself.
  */
 export function setFallback(root: FastifyInstance, name: string, get: () => unknown): void {
   function set(this: object, value: unknown): void {
@@ -83,6 +83,22 @@ export function hasDeclarations(root: FastifyInstance): boolean {
   const key = Object.getOwnPropertySymbols(root).find(isChildren)
   const scopes: unknown = key && (root as unknown as Record<symbol, unknown>)[key]
   return !Array.isArray(scopes) || scopes.length > 0 || root.printRoutes() !== '(empty tree)'
+}
+
+let kContext: symbol | undefined
+
+/**
+ * The `config` of the route of a request, without `request.routeOptions`, which makes an object of all options of the
+ * route at each read: that takes 3 % of the processor time of a protected route over HTTP.
+ */
+export function configOf(request: FastifyRequest): object | undefined {
+  kContext ??= Object.getOwnPropertySymbols(request).find(
+    ({ description }) => description === 'fastify.context',
+  )
+  const context = (request as unknown as Record<symbol, { config?: object } | undefined>)[
+    kContext as symbol
+  ]
+  return context === undefined ? request.routeOptions.config : context.config
 }
 
 /** Whether Fastify reads a body with a method, which `addHttpMethod()` can change; true also where that is unknown. */

@@ -6,6 +6,7 @@ import { guard } from '../guard/guarded-request.js'
 import { isMark, markScope, parseMark } from '../marks/mark.js'
 import { createRecord, type AppRecord } from './app-record.js'
 import {
+  configOf,
   hasCors,
   hasDeclarations,
   isShared,
@@ -133,7 +134,9 @@ export function protectApp(record: AppRecord): void {
   const { root } = record
   record.isProtected = true
   record.isCorsFirst = hasCors(root)
-  root.addHook('onRequest', guard)
+  root.addHook('onRequest', (request, reply, done) =>
+    guard(request, reply, done, configOf(request)),
+  )
   for (const { options } of record.routes) guardBody(root, options)
   root.addHook('onReady', async () => {
     record.scopes.forEach(checkScope)

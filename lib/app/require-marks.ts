@@ -33,7 +33,7 @@ export function requireMarks(
       `option "requireMarks": found ${undecided.length} routes without a mark, expected one for each. Give each config: { auth: true }, or { auth: false } if it is public; mark a scope around it; or except routes of other plugins with requireMarks: { except: (route) => … }.\n  ${listOf(undecided, '\n  ')}`,
     )
   }
-  if (!middleware) refuseMiddleware(instances, scope)
+  if (!middleware) rejectMiddleware(instances, scope)
 }
 
 function describe({ options, server, url }: DeclaredRoute): UndecidedRoute[] {
@@ -53,7 +53,7 @@ function describe({ options, server, url }: DeclaredRoute): UndecidedRoute[] {
  * Middleware answers by the URL, outside of all routes, so marks do not protect what it serves. The option
  * `requireMarks.middleware: true` allows it.
  */
-function refuseMiddleware(instances: readonly FastifyInstance[], scope: FastifyInstance): void {
+function rejectMiddleware(instances: readonly FastifyInstance[], scope: FastifyInstance): void {
   const engines = ['@fastify/express', '@fastify/middie']
   // Middleware of a scope around this one runs in this one too.
   const found = instances

@@ -1,4 +1,4 @@
-import { AuthenticationError, refusal, wrongOption } from '../errors/errors.js'
+import { AuthenticationError, rejection, wrongOption } from '../errors/errors.js'
 import { MALFORMED, parseBasic } from '../http/authorization.js'
 import { basicAuthenticatorSchema } from '../options/authenticator-schemas.js'
 import { check } from '../options/check.js'
@@ -56,5 +56,5 @@ export function basicAuthenticator<Stored extends object>(
 
 /** The error of a Basic header that breaks RFC 7617, which is rejected even if credentials are optional. */
 export function malformed(): AuthenticationError {
-  return refusal('auth.no-credentials-provided', { code: 'ERR_AUTH_MALFORMED_CREDENTIALS' })
+  return rejection('auth.no-credentials-provided', { code: 'ERR_AUTH_MALFORMED_CREDENTIALS' })
 }

@@ -1,5 +1,5 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
-import { refusal, wrongOption } from '../errors/errors.js'
+import { rejection, wrongOption } from '../errors/errors.js'
 import { MALFORMED, parseBasic, type BasicPair } from '../http/authorization.js'
 import { check } from '../options/check.js'
 import { basicSchema } from '../options/schemas.js'
@@ -53,12 +53,12 @@ export function configBasicAuthenticator(config?: BasicConfig): Authenticator<Ba
 
 async function finish(attempt: PasswordAttempt, matches: boolean): Promise<BasicUser> {
   const isCached = attempt.isCached === true
-  const checked = attempt.refuseIfThrottled(!isCached)
+  const checked = attempt.rejectIfThrottled(!isCached)
   if (!matches) attempt.countInAdvance()
   await checked
   if (!matches) {
     await attempt.commitFailure()
-    throw refusal('auth.invalid-credentials')
+    throw rejection('auth.invalid-credentials')
   }
   await attempt.succeeded(isCached)
   return { name: attempt.username }

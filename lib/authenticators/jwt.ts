@@ -1,4 +1,4 @@
-import { refusal, wrongOption } from '../errors/errors.js'
+import { rejection, wrongOption } from '../errors/errors.js'
 import { credentialsOf, MALFORMED } from '../http/authorization.js'
 import { jwtAuthenticatorSchema } from '../options/authenticator-schemas.js'
 import { check } from '../options/check.js'
@@ -99,7 +99,7 @@ export function jwtAuthenticator<Stored extends object>(
       for (const each of tokenChecks) each.claims?.(claims)
       setClaims(request, claims, true)
       const name = claims[claimName]
-      if (!isUsableName(name)) throw refusal('auth.jwt-invalid', { cause: `claim ${claimName}` })
+      if (!isUsableName(name)) throw rejection('auth.jwt-invalid', { cause: `claim ${claimName}` })
       const accept = (user: object | null): object => {
         const accepted = requireUser(user)
         for (const each of tokenChecks) each.user?.(accepted, claims)
@@ -132,7 +132,7 @@ export function localTokenIn(
   const { authorization } = request.headers
   if (authorization !== undefined) {
     const credentials = credentialsOf(authorization, 'Bearer')
-    if (credentials === MALFORMED) throw refusal('auth.jwt-invalid')
+    if (credentials === MALFORMED) throw rejection('auth.jwt-invalid')
     return credentials || null
   }
   for (const source of sources) {

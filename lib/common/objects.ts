@@ -45,7 +45,7 @@ export function ignoreRejection(value: unknown): void {
  * @param name - of the function, for the error
  * @throws TypeError for anything but a plain object, and what its getters and `toJSON` throw
  */
-export function jsonOf(value: unknown, name: string): string {
+export function toJson(value: unknown, name: string): string {
   ignoreRejection(value)
   const json = isPlain(value) ? JSON.stringify(value) : undefined
   if (json !== undefined) return json

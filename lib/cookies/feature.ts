@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import { membersOf } from '../authenticators/any-of.js'
 import { readsLocalTokens } from '../authenticators/jwt.js'
 import { isProduction } from '../common/production.js'
-import { refusal, wrongOption } from '../errors/errors.js'
+import { rejection, wrongOption } from '../errors/errors.js'
 import { credentialsOf, MALFORMED } from '../http/authorization.js'
 import type { NewCookie } from '../http/cookie.js'
 import { cookieStart, isLocal } from '../http/cookie-names.js'
@@ -70,7 +70,7 @@ export function create({ options, resolved }: FeatureContext<ResolvedCookies>): 
   }
   const crossSite = (request: FastifyRequest): AuthenticationErrorLike | null => {
     const reason = crossSiteReason(request, trusted)
-    return reason === null ? null : refusal('auth.cross-site', { cause: reason })
+    return reason === null ? null : rejection('auth.cross-site', { cause: reason })
   }
   /** Requests whose token came in a cookie. */
   const byCookie = new WeakSet<FastifyRequest>()
@@ -168,7 +168,7 @@ export function create({ options, resolved }: FeatureContext<ResolvedCookies>): 
 function once(value: string | typeof MALFORMED | null, name: string): string | null {
   if (value !== MALFORMED) return value
   const code = 'ERR_AUTH_MALFORMED_CREDENTIALS'
-  throw refusal('auth.no-credentials-provided', { code, cause: `two cookies ${name}` })
+  throw rejection('auth.no-credentials-provided', { code, cause: `two cookies ${name}` })
 }
 
 function stop(problem: string): never {

@@ -2,10 +2,10 @@ import type {
   AuthenticationErrorLike,
   FaultCode,
   MisuseCode,
-  RefusalCode,
+  RejectionCode,
 } from '../../types/errors.js'
 import type { MessageKey } from '../../types/messages.js'
-import { codeOfKey, englishOf, keyOf, refusalOf, type RefusalRow } from './refusals.js'
+import { codeOfKey, englishOf, keyOf, rejectionOf, type RejectionRow } from './rejections.js'
 
 /**
  * Thrown by an authenticator to reject a request: a 401, or a 429 or 503 when the client has to wait.
@@ -15,7 +15,7 @@ import { codeOfKey, englishOf, keyOf, refusalOf, type RefusalRow } from './refus
  * throw new AuthenticationError('This API key was revoked.') // sent as it is
  */
 export class AuthenticationError extends Error implements AuthenticationErrorLike {
-  readonly code: RefusalCode
+  readonly code: RejectionCode
   readonly statusCode: number
   readonly key: MessageKey | null
   readonly retryAfter?: number
@@ -28,10 +28,10 @@ export class AuthenticationError extends Error implements AuthenticationErrorLik
    */
   constructor(
     keyOrText: MessageKey | (string & {}),
-    options: { cause?: unknown; retryAfter?: number; code?: RefusalCode } = {},
+    options: { cause?: unknown; retryAfter?: number; code?: RejectionCode } = {},
   ) {
     const code = options.code ?? codeOfKey(keyOrText) ?? 'ERR_AUTH_REFUSED'
-    const { status } = refusalOf(code) as RefusalRow
+    const { status } = rejectionOf(code) as RejectionRow
     const key = keyOf(code, keyOrText)
     super((key && englishOf(key)) ?? keyOrText, 'cause' in options ? { cause: options.cause } : {})
     this.code = code
@@ -50,7 +50,7 @@ export class AuthenticationError extends Error implements AuthenticationErrorLik
  * Makes an AuthenticationError without a stack trace, which would cost a third of the CPU time of a rejected request
  * (measured over HTTP on Node 24: 29 and 20 µs without a header, 26 and 19 µs with an expired token).
  */
-export function refusal(
+export function rejection(
   key: MessageKey,
   options?: ConstructorParameters<typeof AuthenticationError>[1],
 ): AuthenticationError {
@@ -65,11 +65,11 @@ export function refusal(
 
 /** Whether an error is an AuthenticationError, by its code: it may come from another copy of the package. */
 export function isAuthenticationError(error: unknown): error is AuthenticationErrorLike {
-  return refusalOf((error as { code?: unknown } | null | undefined)?.code) !== undefined
+  return rejectionOf((error as { code?: unknown } | null | undefined)?.code) !== undefined
 }
 
 /** An AuthenticationError stays as it is; anything else that the app throws is an internal error. */
-export function refusalOrFault(code: FaultCode, error: unknown): unknown {
+export function rejectionOrFault(code: FaultCode, error: unknown): unknown {
   return isAuthenticationError(error) ? error : faultOf(code, error)
 }
 

@@ -1,6 +1,6 @@
 import { testGrants } from '../common/kit.js'
 import { isThenable } from '../common/objects.js'
-import { refusal, refusalOrFault } from '../errors/errors.js'
+import { rejection, rejectionOrFault } from '../errors/errors.js'
 import { isGone } from '../http/disconnect.js'
 import { meets, needsText } from '../marks/access.js'
 import { claimsOf, stateOf } from '../request/state.js'
@@ -19,8 +19,8 @@ type Key = keyof Needs
  * For each member of a mark: the function of `access` that it asks, and the error of a user who lacks what it needs.
  */
 const steps = {
-  scope: { source: 'scopesOf', refusal: 'auth.insufficient-scope' },
-  role: { source: 'rolesOf', refusal: 'auth.forbidden' },
+  scope: { source: 'scopesOf', error: 'auth.insufficient-scope' },
+  role: { source: 'rolesOf', error: 'auth.forbidden' },
 } as const
 
 /**
@@ -38,7 +38,7 @@ export function requireAccess(
   try {
     granted = grantedTo(user, guarded, steps[key].source)
   } catch (error) {
-    return guarded.onError(refusalOrFault('ERR_AUTH_ACCESS', error))
+    return guarded.onError(rejectionOrFault('ERR_AUTH_ACCESS', error))
   }
   if (!(granted instanceof Promise)) return compare(guarded, needs, user, key, granted)
   // Where the client has disconnected meanwhile, the handler must not run.
@@ -49,7 +49,7 @@ export function requireAccess(
     }
   granted.then(
     unlessGone((names) => compare(guarded, needs, user, key, names)),
-    unlessGone((error: unknown) => guarded.onError(refusalOrFault('ERR_AUTH_ACCESS', error))),
+    unlessGone((error: unknown) => guarded.onError(rejectionOrFault('ERR_AUTH_ACCESS', error))),
   )
 }
 
@@ -58,7 +58,7 @@ function compare(guarded: Guarded, needs: Needs, user: AuthUser, key: Key, grant
   const need = needs[key]
   if (need !== null && !meets(need, granted)) {
     return guarded.onError(
-      refusal(steps[key].refusal, { cause: `needs ${needsText({ [key]: need })}` }),
+      rejection(steps[key].error, { cause: `needs ${needsText({ [key]: need })}` }),
     )
   }
   if (key === 'scope' && needs.role !== null) return requireAccess(guarded, needs, user, 'role')

@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify'
 import { membersOf, readsBasic } from '../authenticators/any-of.js'
 import { ignoreRejection } from '../common/objects.js'
-import { refusal } from '../errors/errors.js'
-import { unrecognized } from '../errors/refusals.js'
+import { rejection } from '../errors/errors.js'
+import { unrecognized } from '../errors/rejections.js'
 import { credentialsOf } from '../http/authorization.js'
 import type { Guarded } from './decision.js'
 import type { Authenticator } from '../../types/authenticator.js'
@@ -26,7 +26,7 @@ export function explained(
   if (name === undefined) return error
   const feature = registration.features.find(({ authenticators }) => authenticators?.[name])
   const key = feature?.notAccepted ?? 'auth.credentials-not-accepted'
-  return refusal(key, { cause: `not accepted here: ${name}` })
+  return rejection(key, { cause: `not accepted here: ${name}` })
 }
 
 function isMeant(authenticator: Authenticator, request: FastifyRequest): boolean {

@@ -1,8 +1,8 @@
 import { AsyncResource } from 'node:async_hooks'
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
 import { isThenable } from '../common/objects.js'
-import { refusalOf } from '../errors/refusals.js'
-import { faultOf, isAuthenticationError, refusal } from '../errors/errors.js'
+import { rejectionOf } from '../errors/rejections.js'
+import { faultOf, isAuthenticationError, rejection } from '../errors/errors.js'
 import { reportSuccess, startClock } from '../events.js'
 import { ABANDONED } from '../http/disconnect.js'
 import type { RoutePolicy } from '../feature.js'
@@ -13,19 +13,20 @@ import type { AuthUser } from '../../types/user-service.js'
 import { requireAccess } from './access.js'
 import { mayHaveBody } from './again.js'
 import { requestProblemOf } from './problem.js'
-import { refuse } from './refuse.js'
+import { reject } from './reject.js'
 
 /**
  * The one `onRequest` hook of an app and all its scopes. It goes by the route that Fastify matched, and by what was
  * decided about that route when the app got ready; the text of the URL is never looked at.
+ *
+ * @param config - of the route
  */
 export function guard(
   request: FastifyRequest,
   reply: FastifyReply,
   done: HookHandlerDoneFunction,
+  config: { readonly [kDecision]?: Decision } | undefined,
 ): void {
-  // Each read of `routeOptions` makes a new object.
-  const config = request.routeOptions.config as { readonly [kDecision]?: Decision } | undefined
   const policy = config?.[kDecision]?.policy
   if (policy) return new GuardedRequest(request, reply, done, policy).begin()
   if (policy === null || request.is404) return runInContext(request, null, done)
@@ -70,7 +71,7 @@ class GuardedRequest implements Guarded {
     if (outcome === null) {
       return this.policy.allowsAnonymous
         ? this.allowAnonymous()
-        : this.onError(refusal('auth.no-credentials-provided'))
+        : this.onError(rejection('auth.no-credentials-provided'))
     }
     // An error that is returned counts as if it had been thrown.
     if (outcome instanceof Error) return this.onError(outcome)
@@ -79,7 +80,7 @@ class GuardedRequest implements Guarded {
       { returned: Array.isArray(outcome) ? 'array' : typeof outcome },
       'An authenticator returned neither a user nor null; the request is rejected',
     )
-    this.onError(refusal('auth.invalid-credentials'))
+    this.onError(rejection('auth.invalid-credentials'))
   }
 
   /** @param stored - the user as the authenticator returned it */
@@ -129,14 +130,14 @@ class GuardedRequest implements Guarded {
     }
     const mayPass =
       error.code === 'ERR_AUTH_NO_CREDENTIALS' ? policy.allowsAnonymous : policy.mode === 'try'
-    if (mayPass && refusalOf(error.code)?.status === 401) {
+    if (mayPass && rejectionOf(error.code)?.status === 401) {
       // The claims of a valid token stay where its user is unknown; those of a rejected one must not be seen.
       const isUserUnknown = error.code === 'ERR_AUTH_INVALID_CREDENTIALS'
       if (policy.mode === 'try' && !isUserUnknown) setClaims(request, undefined)
       return this.allowAnonymous()
     }
     // Without a user in the context: a handler with a user may have injected this request.
-    runInContext(request, null, () => refuse(this, error))
+    runInContext(request, null, () => reject(this, error))
   }
 }
 

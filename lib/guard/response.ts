@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { jsonOf } from '../common/objects.js'
-import { keyOf, refusalOf, type RefusalRow } from '../errors/refusals.js'
+import { toJson } from '../common/objects.js'
+import { keyOf, rejectionOf, type RejectionRow } from '../errors/rejections.js'
 import { credentialsOf } from '../http/authorization.js'
 import { challenge } from '../http/challenge.js'
 import { membersOf } from '../authenticators/any-of.js'
@@ -93,7 +93,7 @@ export function appErrorBody(
 ): string | null {
   if (errorBody === undefined) return null
   try {
-    return jsonOf(errorBody(rejection, request), 'errorBody')
+    return toJson(errorBody(rejection, request), 'errorBody')
   } catch (fault) {
     request.log.error({ err: fault }, 'errorBody failed; the default body is sent')
     return null
@@ -104,7 +104,7 @@ export function appErrorBody(
  * Sends the status, the headers and the body, by default `{"error": …}`. See {@link setChallenges} for
  * `WWW-Authenticate`.
  */
-export function sendRefusal(
+export function sendRejection(
   error: AuthenticationErrorLike,
   localized: LocalizedText,
   reply: FastifyReply,
@@ -135,8 +135,8 @@ function sameAs(scheme: string): (other: string) => boolean {
   return (other) => other.toLowerCase() === scheme.toLowerCase()
 }
 
-function rowOf({ code }: AuthenticationErrorLike): RefusalRow {
-  return refusalOf(code) as RefusalRow
+function rowOf({ code }: AuthenticationErrorLike): RejectionRow {
+  return rejectionOf(code) as RejectionRow
 }
 
 /** Adds a name to the header `Vary`, beside those of CORS or compression. */

@@ -86,7 +86,7 @@ export async function readBody({ body }: Response): Promise<Buffer> {
 }
 
 /** The content of a response that is sent as JSON; undefined for another one, or for what is no JSON. */
-export function jsonOf({ headers }: Response, body: Buffer): unknown {
+export function jsonBodyOf({ headers }: Response, body: Buffer): unknown {
   if (!/^application\/(?:[\w.-]+\+)?json\b/i.test(headers.get('content-type') ?? ''))
     return undefined
   try {

@@ -1,7 +1,7 @@
 import Negotiator from 'negotiator'
 import { locales } from '../../locales/index.js'
 import { wrongOption } from '../errors/errors.js'
-import { englishOf, messageKeys } from '../errors/refusals.js'
+import { englishOf, messageKeys } from '../errors/rejections.js'
 import type { Catalogue, MessageKey } from '../../types/messages.js'
 
 /** A message, and the tag of its language; null for a message of the app, whose language is unknown. */

@@ -1,5 +1,5 @@
 import { kRejectsAny } from '../authenticators/jwt.js'
-import { refusal } from '../errors/errors.js'
+import { rejection } from '../errors/errors.js'
 import { credentialsOf, MALFORMED } from '../http/authorization.js'
 import { ABANDONED, isGone } from '../http/disconnect.js'
 import { defaults, withDefaults } from '../options/defaults.js'
@@ -88,7 +88,7 @@ function issuerAuthenticator(verifier: IssuerVerifier, timeout: number | undefin
     authenticate(request) {
       const token = credentialsOf(request.headers.authorization, 'Bearer')
       if (token === null || token === '') return null
-      if (token === MALFORMED) throw refusal('auth.jwt-invalid')
+      if (token === MALFORMED) throw rejection('auth.jwt-invalid')
       const claims = verifier.claimsOf(token)
       return claims instanceof Promise
         ? claims.then((later) => userOf(request, later))

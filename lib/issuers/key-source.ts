@@ -1,5 +1,5 @@
 import type { FastifyBaseLogger } from 'fastify'
-import { refusal } from '../errors/errors.js'
+import { rejection } from '../errors/errors.js'
 import { channelOf } from '../events.js'
 import { Backoff, since } from '../http/backoff.js'
 import { inTime, reasonOf } from '../http/fetch.js'
@@ -157,7 +157,7 @@ export class KeySource {
   #throwUnavailable(): never {
     const left =
       this.#running === null ? this.#backoff.pause : limits.fetchTime - since(this.#begunAt)
-    throw refusal('auth.overloaded', {
+    throw rejection('auth.overloaded', {
       code: 'ERR_AUTH_ISSUER_UNAVAILABLE',
       retryAfter: Math.max(1, Math.ceil(left / 1000)),
       cause: 'no usable key set',

@@ -1,3 +1,3 @@
-import { busy, type RejectionTable } from '../errors/refusals.js'
+import { busy, type RejectionTable } from '../errors/rejections.js'
 
 export const rejections: RejectionTable = { codes: { ERR_AUTH_ISSUER_UNAVAILABLE: busy } }

@@ -1,6 +1,6 @@
 import { hash, randomFillSync } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { refusal } from '../errors/errors.js'
+import { rejection } from '../errors/errors.js'
 import { MALFORMED } from '../http/authorization.js'
 import { setCookie } from '../http/cookie.js'
 import { cookieOf, cookiesOf } from '../request/state.js'
@@ -118,4 +118,4 @@ export function takeAttempt(
 }
 
 const noAttempt = (cause: string): Error =>
-  refusal('auth.login-expired', { code: 'ERR_AUTH_LOGIN_STATE', cause })
+  rejection('auth.login-expired', { code: 'ERR_AUTH_LOGIN_STATE', cause })

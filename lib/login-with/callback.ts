@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { refusal, refusalOrFault } from '../errors/errors.js'
+import { rejection, rejectionOrFault } from '../errors/errors.js'
 import { ABANDONED, isGone } from '../http/disconnect.js'
 import { badRequest, queryOf } from '../http/query.js'
 import { tokensReport } from '../login/finish.js'
@@ -34,7 +34,7 @@ const knownErrors =
 /** Ends a login, to which the provider has led the browser back. */
 export function callback(routes: Routes): Work {
   const { registration, provider, returnTo, cookieStart } = routes
-  const { refuseToken, countRejectedToken } = registration.passwords
+  const { rejectThrottledToken, countRejectedToken } = registration.passwords
   return async (request, reply, started) => {
     const query = queryOf(request)
     const state = query.getAll('state').join()
@@ -43,7 +43,7 @@ export function callback(routes: Routes): Work {
     const counted = `login ${state}`
     const found = await provider.exchanges.run(request, async () => {
       // In its turn, since those before it may have failed.
-      await refuseToken(counted, request)
+      await rejectThrottledToken(counted, request)
       try {
         const metadata = await provider.metadata()
         const sendsIssuer = Boolean(metadata.authorization_response_iss_parameter_supported)
@@ -73,7 +73,7 @@ function checkParameters(query: URLSearchParams, sendsIssuer: boolean, issuer: s
   if (error !== null) {
     const isKnown = knownErrors.split(' ').includes(error)
     const cause = `the provider answered ${isKnown ? error : 'an unknown error'}`
-    throw refusal('auth.login-failed', { code: 'ERR_AUTH_LOGIN_DENIED', cause })
+    throw rejection('auth.login-failed', { code: 'ERR_AUTH_LOGIN_DENIED', cause })
   }
   if (!query.get('code')) throw invalid('no code in the callback')
 }
@@ -90,7 +90,7 @@ async function logIn(
   const username = await withUserTimeout(ask(), timeout)
     .then((name) => usableName(name, options.name))
     .catch((error: unknown) => {
-      throw refusalOrFault('ERR_AUTH_USER_SERVICE', error)
+      throw rejectionOrFault('ERR_AUTH_USER_SERVICE', error)
     })
   const user = await findUser(userService as UserService, username, request, timeout)
   if (user === null) throw unknownUser('user not found')
@@ -112,7 +112,7 @@ function usableName(name: unknown, provider: string): string | number {
 }
 
 const unknownUser = (cause: string): Error =>
-  refusal('auth.forbidden', { code: 'ERR_AUTH_LOGIN_REFUSED', cause })
+  rejection('auth.forbidden', { code: 'ERR_AUTH_LOGIN_REFUSED', cause })
 
 /** Makes the function that gives the parameter `redirect_uri`. */
 export function redirectUris(

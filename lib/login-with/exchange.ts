@@ -1,9 +1,9 @@
 import type { Configuration, CustomFetch, IDToken, ServerMetadata } from 'openid-client'
 import { isPlain, withoutUndefined } from '../common/objects.js'
-import { isAuthenticationError, refusal } from '../errors/errors.js'
+import { isAuthenticationError, rejection } from '../errors/errors.js'
 import { controlCharacter } from '../http/authorization.js'
 import { since } from '../http/backoff.js'
-import { jsonOf, readBody, reasonOf, request as sendRequest } from '../http/fetch.js'
+import { jsonBodyOf, readBody, reasonOf, request as sendRequest } from '../http/fetch.js'
 import { freeze } from '../tokens/engine.js'
 import type { Attempt } from './attempt.js'
 import type { Provider } from './provider.js'
@@ -114,7 +114,7 @@ function fetchBy(provider: Provider, metadata: ServerMetadata, redirectUri: stri
     }
     const [response, bytes] = await provider.limit(work).catch(late)
     const { status } = response
-    const json = jsonOf(response, bytes)
+    const json = jsonBodyOf(response, bytes)
     if (status !== 200 || !isPlain(json)) {
       if (isPlain(json) && json.error === 'invalid_grant') throw invalid('invalid_grant')
       const isOurs = status === 400 || status === 401
@@ -142,7 +142,7 @@ function checkClaims({ sub, azp, iat }: IDToken, { options }: Provider): void {
 }
 
 export const invalid = (cause: string): Error =>
-  refusal('auth.login-failed', { code: 'ERR_AUTH_LOGIN_INVALID', cause })
+  rejection('auth.login-failed', { code: 'ERR_AUTH_LOGIN_INVALID', cause })
 
 /** What messages of openid-client say. Only these names are taken from them, since they may quote tokens. */
 const problems: readonly (readonly [pattern: RegExp, problem: string])[] = [

@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Configuration, ExportedJWKSCache, ServerMetadata } from 'openid-client'
 import { signingMethods } from '../common/algorithms.js'
-import { refusal } from '../errors/errors.js'
+import { rejection } from '../errors/errors.js'
 import { channelOf } from '../events.js'
 import { metadataAddress } from '../http/address.js'
 import { Backoff, since } from '../http/backoff.js'
@@ -80,7 +80,11 @@ export class Provider {
   /** @param cause - for the log. @returns ERR_AUTH_PROVIDER_UNAVAILABLE */
   unavailable(cause: string): Error {
     const retryAfter = Math.max(1, Math.ceil(this.#backoff.pause / 1000))
-    return refusal('auth.overloaded', { code: 'ERR_AUTH_PROVIDER_UNAVAILABLE', retryAfter, cause })
+    return rejection('auth.overloaded', {
+      code: 'ERR_AUTH_PROVIDER_UNAVAILABLE',
+      retryAfter,
+      cause,
+    })
   }
 
   /** Never rejects. */

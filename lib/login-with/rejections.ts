@@ -1,4 +1,4 @@
-import { busy, row, type RejectionTable } from '../errors/refusals.js'
+import { busy, row, type RejectionTable } from '../errors/rejections.js'
 
 export const rejections: RejectionTable = {
   codes: {

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import * as Type from '@sinclair/typebox/type'
-import { jsonOf } from '../common/objects.js'
+import { toJson } from '../common/objects.js'
 import { faultOf } from '../errors/errors.js'
 import { reportSuccess } from '../events.js'
 import { viewOf } from '../users/view.js'
@@ -63,7 +63,7 @@ export function giveTokens(
   if (login === false || login.body === undefined) return body
   try {
     const own: object = login.body(body)
-    jsonOf(own, 'login.body')
+    toJson(own, 'login.body')
     return own
   } catch (error) {
     throw faultOf('ERR_AUTH_TOKEN_FUNC', error)

@@ -6,9 +6,9 @@ import type {
   RouteOptions,
 } from 'fastify'
 import { isAuthenticationError, wrongOption } from '../errors/errors.js'
-import { reportRefusal, startClock } from '../events.js'
+import { reportRejection, startClock } from '../events.js'
 import { requestProblemOf } from '../guard/problem.js'
-import { appErrorBody, sendRefusal, setChallenges, messageOf } from '../guard/response.js'
+import { appErrorBody, sendRejection, setChallenges, messageOf } from '../guard/response.js'
 import { ABANDONED } from '../http/disconnect.js'
 import { markPluginRoute, type PluginRoute, type RouteBody } from '../http/plugin-route.js'
 import type { Registration } from '../feature.js'
@@ -78,8 +78,8 @@ function firstHook(
     void reply.header('cache-control', 'no-store')
     const error = requestProblemOf(request, registration, null)
     if (error === null) return done()
-    reportRefusal(request, error, kind, startClock())
-    sendRefusal(error, messageOf(error, request, registration), reply, registration)
+    reportRejection(request, error, kind, startClock())
+    sendRejection(error, messageOf(error, request, registration), reply, registration)
   }
 }
 
@@ -112,10 +112,10 @@ function handlerOf(registration: Registration, route: PluginRoute) {
     } catch (error) {
       if (error === ABANDONED) return reply.hijack()
       if (!isAuthenticationError(error)) throw error
-      reportRefusal(request, error, authenticator, started, null, about)
+      reportRejection(request, error, authenticator, started, null, about)
       if (route.onRejection !== undefined) return route.onRejection(error, reply)
       setChallenges(error, request, reply, registration, ['Bearer'], null, readsHeader)
-      sendRefusal(error, messageOf(error, request, registration), reply, registration)
+      sendRejection(error, messageOf(error, request, registration), reply, registration)
       return reply
     }
   }

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { refusal } from '../errors/errors.js'
+import { rejection } from '../errors/errors.js'
 import type { FailureKeys, Throttle } from '../throttle/throttle.js'
 import type { CredentialCache } from './credential-cache.js'
 import { nfcOf } from './nfc.js'
@@ -45,13 +45,13 @@ export class PasswordAttempt {
    * @param everywhere - `true`: also ask Redis, which costs a round trip; then a cached password does not pass
    * @returns a promise only where there is something to look up: it rejects with ERR_AUTH_TOO_MANY_ATTEMPTS
    */
-  refuseIfThrottled(everywhere = false): Promise<void> | undefined {
+  rejectIfThrottled(everywhere = false): Promise<void> | undefined {
     const { throttle } = this.tools
     if (throttle === null || !(everywhere || throttle.hasFailed(this.request.ip))) return undefined
-    return this.#refuse(throttle, everywhere)
+    return this.#reject(throttle, everywhere)
   }
 
-  async #refuse(throttle: Throttle, everywhere: boolean): Promise<void> {
+  async #reject(throttle: Throttle, everywhere: boolean): Promise<void> {
     const [byUsername, byAddress] = await throttle.waits(this.#who(throttle), everywhere)
     const wait = Math.max(byUsername, byAddress)
     if (wait === 0) return
@@ -61,7 +61,7 @@ export class PasswordAttempt {
     if (isCached === false) await this.commitFailure()
     else if (this.#isCounted) this.#uncount(throttle)
     throttle.throttled += 1
-    throw refusal('auth.too-many-attempts', { retryAfter: Math.ceil(wait / 1000) })
+    throw rejection('auth.too-many-attempts', { retryAfter: Math.ceil(wait / 1000) })
   }
 
   /** Undoes {@link countInAdvance}. */

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { isGone, ABANDONED } from '../http/disconnect.js'
-import { faultOf, refusal } from '../errors/errors.js'
+import { faultOf, rejection } from '../errors/errors.js'
 import { parametersOf } from './hashing.js'
 import type { HashKind, StoredHash } from './kinds/hash-kind.js'
 import { createRehash } from './rehash.js'
@@ -53,13 +53,13 @@ export function createCredentialCheck(
       if (hash !== null && (await compareInTurn(tools, attempt, hash)) !== null) return
     }
     await attempt.commitFailure()
-    throw refusal('auth.invalid-credentials', { cause: 'the user has changed meanwhile' })
+    throw rejection('auth.invalid-credentials', { cause: 'the user has changed meanwhile' })
   }
 
   return async (username: string, password: string, request: FastifyRequest): Promise<Checked> => {
-    if (!isUsableName(username)) throw refusal('auth.invalid-credentials')
+    if (!isUsableName(username)) throw rejection('auth.invalid-credentials')
     const attempt = new PasswordAttempt(tools, username, password, request)
-    await attempt.refuseIfThrottled()
+    await attempt.rejectIfThrottled()
     const user = await find(username, request)
     const stored = user === null ? null : hashOf(user, request)
     const start = user === null ? 0 : validAfter(user)
@@ -76,7 +76,7 @@ export function createCredentialCheck(
     const matched = await (cache === null ? run() : cache.share(attempt, text, run))
     if (matched === null || stored === null) {
       await attempt.commitFailure()
-      throw refusal('auth.invalid-credentials')
+      throw rejection('auth.invalid-credentials')
     }
     await attempt.succeeded()
     return checked(await rehash(attempt, stored, matched))
@@ -89,12 +89,12 @@ async function compareInTurn(
   stored: StoredHash | null,
 ): Promise<string | null> {
   const { password, request } = attempt
-  await attempt.refuseIfThrottled(true)
+  await attempt.rejectIfThrottled(true)
   return verifyInTurn(hashing, password, stored, {
     request,
     async before(waited) {
       // While this request waited, others may have failed too often.
-      if (waited) await attempt.refuseIfThrottled()
+      if (waited) await attempt.rejectIfThrottled()
       if (isGone(request)) throw ABANDONED
     },
     onWrong: () => attempt.countInAdvance(),

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import type { FastifyRequest } from 'fastify'
 import { ABANDONED, isGone, onGone } from '../http/disconnect.js'
-import { refusal } from '../errors/errors.js'
+import { rejection } from '../errors/errors.js'
 import { clientOf } from '../throttle/throttle.js'
 import { defaults } from '../options/defaults.js'
 
@@ -66,7 +66,7 @@ export function defaultConcurrency(): number {
  * remove one that waits.
  */
 export class HashingQueue {
-  readonly stats = { running: 0, waiting: 0, refused: 0, memory: 0, replaced: 0 }
+  readonly stats = { running: 0, waiting: 0, rejected: 0, memory: 0, replaced: 0 }
   readonly #slots: Slots
   /** How many requests of each client wait. */
   readonly #ofClient = new Map<string, number>()
@@ -157,7 +157,7 @@ export class HashingQueue {
   }
 
   #overloaded(): Error {
-    this.stats.refused += 1
-    return refusal('auth.overloaded', { retryAfter: Math.ceil(this.settings.maxWait) })
+    this.stats.rejected += 1
+    return rejection('auth.overloaded', { retryAfter: Math.ceil(this.settings.maxWait) })
   }
 }

@@ -80,12 +80,12 @@ export async function createPasswordTools(
      */
     countRejectedToken: async (name: string, request: FastifyRequest): Promise<void> => {
       const attempt = tokenAttempt(name, request)
-      await attempt.refuseIfThrottled(true)
+      await attempt.rejectIfThrottled(true)
       await attempt.commitFailure()
     },
     /** @throws (rejects) ERR_AUTH_TOO_MANY_ATTEMPTS where so many were counted that the token is not looked up */
-    refuseToken: async (name: string, request: FastifyRequest): Promise<void> =>
-      tokenAttempt(name, request).refuseIfThrottled(true),
+    rejectThrottledToken: async (name: string, request: FastifyRequest): Promise<void> =>
+      tokenAttempt(name, request).rejectIfThrottled(true),
     stats: () => ({
       hashing: { ...hashing.queue.stats },
       credentials: cache?.stats ?? { hits: 0, misses: 0, size: 0 },

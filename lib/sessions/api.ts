@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { testGrants } from '../common/kit.js'
-import { AuthnUsageError, isAuthenticationError, refusal, wrongOption } from '../errors/errors.js'
-import { reportRefusal } from '../events.js'
+import { AuthnUsageError, isAuthenticationError, rejection, wrongOption } from '../errors/errors.js'
+import { reportRejection } from '../events.js'
 import { ABANDONED } from '../http/disconnect.js'
 import { finishLogin, giveTokens } from '../login/finish.js'
 import { registrationOf } from '../request/registration.js'
@@ -60,8 +60,8 @@ export function sessionsApi(tools: SessionTools, app: FastifyInstance): Sessions
       const user = isUsableName(username) ? await tools.find(username, request) : null
       if (user === null) {
         const options = { code: 'ERR_AUTH_LOGIN_REFUSED', cause: 'user not found' } as const
-        const error = refusal('auth.forbidden', options)
-        reportRefusal(request, error, 'login', started)
+        const error = rejection('auth.forbidden', options)
+        reportRejection(request, error, 'login', started)
         throw error
       }
       const login = { username, user, started, confirm: async () => undefined }
@@ -74,14 +74,15 @@ export function sessionsApi(tools: SessionTools, app: FastifyInstance): Sessions
       const text = typeof token === 'string' && token !== '' ? token : null
       try {
         if (text === null)
-          throw refusal('auth.no-credentials-provided', { cause: 'no refresh token' })
+          throw rejection('auth.no-credentials-provided', { cause: 'no refresh token' })
         const tokens = await refreshSession(tools, request, text, started)
         return giveTokens(registration, registration.carrier, request, reply, tokens)
       } catch (error) {
         // The client has gone, and the handler of the app gets an error as of others.
-        const cause = error === ABANDONED ? refusal('auth.overloaded') : error
+        const cause = error === ABANDONED ? rejection('auth.overloaded') : error
         return rejectToken(registration, request, reply, text, cause).catch((rejected: unknown) => {
-          if (isAuthenticationError(rejected)) reportRefusal(request, rejected, 'refresh', started)
+          if (isAuthenticationError(rejected))
+            reportRejection(request, rejected, 'refresh', started)
           throw rejected
         })
       }

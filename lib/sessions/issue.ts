@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { digestOf } from '../common/digest.js'
-import { faultOf, refusal } from '../errors/errors.js'
+import { faultOf, rejection } from '../errors/errors.js'
 import { channelOf } from '../events.js'
 import { issuedAfter, issuedAt, type OwnClaims } from '../login/token.js'
 import { newRefreshToken } from './refresh-token.js'
@@ -62,7 +62,7 @@ export async function beginSession(
   try {
     await attempt.confirm()
     if (isRevoked()) {
-      throw refusal('auth.invalid-credentials', { cause: 'sessions revoked meanwhile' })
+      throw rejection('auth.invalid-credentials', { cause: 'sessions revoked meanwhile' })
     }
   } catch (error) {
     // The client has no token of it; only lists would show it.

@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify'
-import { isAuthenticationError, refusal } from '../errors/errors.js'
+import { isAuthenticationError, rejection } from '../errors/errors.js'
 import { localTokenIn } from '../authenticators/jwt.js'
 import { isUsableName, requireUser } from '../users/user.js'
-import { exchange, ownerOf, presentedSession } from './refresh.js'
+import { swapRefreshToken, ownerOf, presentedSession } from './refresh.js'
 import { reportRevoked } from './issue.js'
 import { isOwnSession, revokeSessions, type SessionTools } from './tools.js'
 import type { IssueTokens } from '../feature.js'
@@ -29,7 +29,7 @@ export async function leavingOf(
     const presented = await presentedSession(tools, request, refreshToken)
     // Only then, so that a logout works without the user service.
     if (tools.tokenChecks.length > 0) await ownerOf(tools, request, presented.session)
-    return (await exchange(tools, request, presented, 'logout')).session
+    return (await swapRefreshToken(tools, request, presented, 'logout')).session
   }
 }
 
@@ -51,7 +51,7 @@ export async function revokeReplaced(
     if (token === null) return
     const presented = await presentedSession(tools, request, token)
     await attempt.confirm()
-    session = (await exchange(tools, request, presented, 'login')).session
+    session = (await swapRefreshToken(tools, request, presented, 'login')).session
   } catch (error) {
     // It is no good refresh token, or one of too many, which must not keep a user with the right password out.
     if (isAuthenticationError(error) && isNoToken.test(error.code)) return
@@ -67,13 +67,13 @@ async function ofAccessToken(
   token: string | null,
   request: FastifyRequest,
 ): Promise<Pick<StoredSession, 'sid' | 'sub'>> {
-  if (token === null) throw refusal('auth.no-credentials-provided')
+  if (token === null) throw rejection('auth.no-credentials-provided')
   const { service, method, revocations, tokenChecks } = tools
   const claims = service.verify(token, method)
   const { sid, sub } = claims
   const isOurs = typeof sid === 'string' && isUsableName(sid) && isOwnSession(tools, sid)
-  if (!isOurs || !isUsableName(sub)) throw refusal('auth.jwt-invalid', { cause: 'claim sid' })
-  if (revocations.has(sid)) throw refusal('auth.logged-out', { cause: 'session revoked' })
+  if (!isOurs || !isUsableName(sub)) throw rejection('auth.jwt-invalid', { cause: 'claim sid' })
+  if (revocations.has(sid)) throw rejection('auth.logged-out', { cause: 'session revoked' })
   if (tokenChecks.length > 0) {
     const user = requireUser(await tools.find(sub, request))
     for (const check of tokenChecks) check.user?.(user, claims)

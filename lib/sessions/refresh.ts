@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { digestOf } from '../common/digest.js'
-import { refusal, type AuthenticationError } from '../errors/errors.js'
+import { rejection, type AuthenticationError } from '../errors/errors.js'
 import { channelOf } from '../events.js'
 import { sessionTokens } from './issue.js'
 import {
@@ -46,7 +46,11 @@ export async function refreshSession(
     sessionTokens(tools, { sid, claims, user, refreshToken, now, remaining })
   const asked = presented.ahead + performance.now() / 1000
   const made = tokensFor(Math.min(endsAt - asked, idle), presented.token)
-  const { refreshToken, session, now: used } = await exchange(tools, request, presented, 'refresh')
+  const {
+    refreshToken,
+    session,
+    now: used,
+  } = await swapRefreshToken(tools, request, presented, 'refresh')
   // The session was revoked while the store was asked, or earlier, and the store has lost the revocation in a failover.
   if (tools.revocations.has(sid)) return revokeInvalid(tools, sid, 'session revoked')
   tools.counts.refreshed += 1
@@ -78,7 +82,7 @@ export async function presentedSession(
   const handle = digestOf(token.handle)
   const { session, now } = await lookups.run(request, async () => {
     // In its turn, since those before it may have been wrong.
-    await passwords.refuseToken(handle, request)
+    await passwords.rejectThrottledToken(handle, request)
     return client.call((store) => store.find(handle))
   })
   if (session === null) throw invalidRefresh('no such session')
@@ -91,7 +95,7 @@ export async function presentedSession(
  * @param route - where it was used, for the event
  * @returns the token that the client gets in place of the presented one, and when, by the clock of the store
  */
-export async function exchange(
+export async function swapRefreshToken(
   { client, revocations, counts, settings: { grace, idle }, revocationTtl }: SessionTools,
   request: FastifyRequest,
   { token: presented, ahead }: Awaited<ReturnType<typeof presentedSession>>,
@@ -125,7 +129,7 @@ export async function exchange(
     revocations.add(sid, revocationTtl)
     counts.reused += 1
     channelOf('reuse').publish({ request, authenticator: route, sid, sub })
-    throw refusal('auth.refresh-reused')
+    throw rejection('auth.refresh-reused')
   }
   throw swapped.outcome === 'late'
     ? client.unavailable(new Error('the store was asked too late'))
@@ -152,5 +156,5 @@ async function revokeInvalid(tools: SessionTools, sid: string, reason: string): 
 
 /** @param reason - for the log */
 function invalidRefresh(reason: string): AuthenticationError {
-  return refusal('auth.refresh-invalid', { cause: reason })
+  return rejection('auth.refresh-invalid', { cause: reason })
 }

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { refusal } from '../errors/errors.js'
+import { rejection } from '../errors/errors.js'
 import { channelOf } from '../events.js'
 import type { JwtClaims } from '../../types/request-extra.js'
 import type { Revocation, SessionWatcher } from '../../types/sessions.js'
@@ -54,10 +54,10 @@ export class Revocations implements SessionWatcher {
   check({ sid }: JwtClaims): void {
     if (sid === undefined) return
     if (!this.#hasCaughtUp) {
-      throw refusal('auth.overloaded', { code: 'ERR_AUTH_STORE_UNAVAILABLE', retryAfter })
+      throw rejection('auth.overloaded', { code: 'ERR_AUTH_STORE_UNAVAILABLE', retryAfter })
     }
     if (this.#until.size > 0 && this.#until.has(sid as string)) {
-      throw refusal('auth.logged-out', { cause: 'session revoked' })
+      throw rejection('auth.logged-out', { cause: 'session revoked' })
     }
   }
 

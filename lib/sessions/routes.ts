@@ -1,7 +1,7 @@
 import * as Type from '@sinclair/typebox/type'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { digestOf } from '../common/digest.js'
-import { isAuthenticationError, refusal } from '../errors/errors.js'
+import { isAuthenticationError, rejection } from '../errors/errors.js'
 import { channelOf } from '../events.js'
 import { bodyCarrier, giveTokens, sendBody } from '../login/finish.js'
 import { sharedOptions } from '../http/plugin-route.js'
@@ -95,7 +95,8 @@ type Use = (
 function refresh(registration: Registration, tools: SessionTools): Use {
   const { carrier } = registration
   return async (token, _body, request, reply, started) => {
-    if (token === null) throw refusal('auth.no-credentials-provided', { cause: 'no refresh token' })
+    if (token === null)
+      throw rejection('auth.no-credentials-provided', { cause: 'no refresh token' })
     const tokens = await refreshSession(tools, request, token, started)
     // A client that sends its refresh token in the body gets the next one in the body, even if the app uses cookies.
     const isCarried = carrier.refreshToken(request) !== null

@@ -2,7 +2,7 @@ import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import { onceAMinute } from '../common/once-a-minute.js'
 import { isProduction } from '../common/production.js'
 import { withTimeout } from '../common/timeout.js'
-import { refusal, wrongOption, type AuthenticationError } from '../errors/errors.js'
+import { rejection, wrongOption, type AuthenticationError } from '../errors/errors.js'
 
 /** Seconds after which a rejected client may try again. */
 const retryAfter = 2
@@ -77,7 +77,7 @@ export class StoreClient<Store> {
 
   unavailable(error: unknown): AuthenticationError {
     this.log(error)
-    return refusal('auth.overloaded', { code: 'ERR_AUTH_STORE_UNAVAILABLE', retryAfter })
+    return rejection('auth.overloaded', { code: 'ERR_AUTH_STORE_UNAVAILABLE', retryAfter })
   }
 
   /** Logs that the store is unavailable, at most once a minute. @param help - what to do */

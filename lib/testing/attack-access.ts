@@ -16,7 +16,7 @@ export async function accessCases(target: Target): Promise<AttackCase[]> {
   const cases = await scopesByToken(target)
   if (cases.length === 0) cases.push(...(await byActing(target, 'scope')))
   cases.push(...(await byActing(target, 'role')))
-  return cases.map((each) => ({ ...each, refusals: [403] }))
+  return cases.map((each) => ({ ...each, rejections: [403] }))
 }
 
 /** Tokens of the app that differ from the good one in their scopes only. */
@@ -66,7 +66,7 @@ async function byActing(target: Target, key: 'scope' | 'role'): Promise<AttackCa
   }
   const control = await statusOf(actingAs(user, enough))
   if (control === 401 || control === 403) {
-    leftOut.push(`users without the ${key} (something else than the mark refuses who has it)`)
+    leftOut.push(`users without the ${key} (something else than the mark rejects who has it)`)
     return []
   }
   return lackingNames(need).map(([title, names]) => ({

@@ -13,7 +13,7 @@ export interface AttackCase {
   /** Whether the request counts as one without credentials, which optional routes accept. */
   readonly none?: boolean
   /** The statuses of a rejection. Default 401. */
-  readonly refusals?: readonly number[]
+  readonly rejections?: readonly number[]
 }
 
 /** What is attacked, and what is known of it. */
@@ -132,7 +132,7 @@ export function elsewhereCases({ method, good, watched }: Target): AttackCase[] 
   const cases = requests.map(([name, request]): AttackCase => ({ name, request, none: true }))
   if (method !== 'GET') return cases
   const head = { name: 'no credentials, HEAD', request: { method: 'HEAD' as const }, none: true }
-  return [...cases, { ...head, refusals: [401, 404, 405] }]
+  return [...cases, { ...head, rejections: [401, 404, 405] }]
 }
 
 /** Headers of another kind than `Authorization` and `Cookie`, such as API keys. */

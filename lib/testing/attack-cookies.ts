@@ -94,6 +94,6 @@ function crossSiteCases(good: Headers): AttackCase[] {
   return rows.map(([title, headers]) => ({
     name: `cross-site: ${title}`,
     request: { headers: { ...headers, ...good } },
-    refusals: [403],
+    rejections: [403],
   }))
 }

@@ -12,10 +12,10 @@ export async function apiKeyCases(target: Target): Promise<AttackCase[]> {
   const key = text === undefined ? target.key : bare(text)
   if (key === undefined) return []
   const cases: AttackCase[] = []
-  const add = (title: string, bad: string, refusals: readonly number[]): void => {
+  const add = (title: string, bad: string, rejections: readonly number[]): void => {
     const value = header === 'authorization' ? `Bearer ${bad}` : bad
     const request = { headers: { ...good, [header]: value } }
-    cases.push({ name: `API key: ${title}`, request, refusals })
+    cases.push({ name: `API key: ${title}`, request, rejections })
   }
   // Wrong secrets of one key are throttled; the right one still passes.
   const wrong = [401, 429]

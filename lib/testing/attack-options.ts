@@ -54,10 +54,10 @@ export interface AttackOptions {
    */
   readonly scope?: AccessNeed | undefined
   /**
-   * More statuses that are refusals, such as the 403 of an authenticator of yours. Default: only 401, and 403 for
+   * More statuses that are rejections, such as the 403 of an authenticator of yours. Default: only 401, and 403 for
    * users without the scope or the role.
    */
-  readonly refusals?: readonly number[] | undefined
+  readonly rejections?: readonly number[] | undefined
   /** Names of cases to leave out, because the app accepts them on purpose. */
   readonly except?: readonly (string | RegExp)[] | undefined
 }

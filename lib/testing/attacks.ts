@@ -27,7 +27,7 @@ const parts = [elsewhereCases, keyCases, headerCases, cookieCases, apiKeyCases, 
 /**
  * Sends attacks to a route of an app: broken tokens, malformed headers, wrong passwords, cookies and API keys,
  * credentials in wrong places. Every response but a 401 is reported as a problem. Each request comes from another
- * address, because throttling by address would otherwise refuse what authentication accepts.
+ * address, because throttling by address would otherwise reject what authentication accepts.
  *
  * On a route with a scope or a role, the right user is played without it too, or with one that is nearly the same:
  * there, every response but a 403 is a problem. Roles, and scopes that are not those of a token, take `authnTesting`.
@@ -97,12 +97,12 @@ class Attack {
     const { sub: owner, good, claims, issuer = 'jwt' } = this.#options
     if (owner === undefined) return undefined
     const headers = { authorization: 'Bearer x' }
-    const refused = await watchRequest((simulate) => this.#statusOf({ headers, simulate }))
-    if (!refused?.keyApp) return undefined
-    const need = scopeOf(this.#options) ?? refused.scope
+    const rejected = await watchRequest((simulate) => this.#statusOf({ headers, simulate }))
+    if (!rejected?.keyApp) return undefined
+    const need = scopeOf(this.#options) ?? rejected.scope
     const scopes = new Set([...(need === null ? [] : enoughOf(need)), ...scopesOf(claims)])
-    const key = await mintApiKey(refused.keyApp, { owner, scopes: [...scopes] })
-    if (good === undefined && !refused.names.includes(issuer)) {
+    const key = await mintApiKey(rejected.keyApp, { owner, scopes: [...scopes] })
+    if (good === undefined && !rejected.names.includes(issuer)) {
       this.#good = { authorization: `Bearer ${key}` }
     }
     return key
@@ -133,8 +133,8 @@ class Attack {
   }
 
   async #play(cases: readonly AttackCase[]): Promise<void> {
-    const { optional = false, except = [], refusals: more = [] } = this.#options
-    for (const { name, request, none = false, refusals = [401] } of cases) {
+    const { optional = false, except = [], rejections: more = [] } = this.#options
+    for (const { name, request, none = false, rejections = [401] } of cases) {
       if (except.some((each) => (typeof each === 'string' ? each === name : each.test(name)))) {
         this.report.leftOut.push(`${name} (excepted)`)
         continue
@@ -142,7 +142,7 @@ class Attack {
       if (optional && (none || this.#isForeign(request))) continue
       this.report.cases += 1
       const status = await this.#statusOf(request)
-      const why = statusProblemOf(status, [...refusals, ...more])
+      const why = statusProblemOf(status, [...rejections, ...more])
       if (why !== undefined) this.report.problems.push({ case: name, status, why })
     }
   }

@@ -48,14 +48,14 @@ export class AttackReport {
 /** @returns why a status is a problem, if it is; of the statuses that are rejections, the expected one is the first */
 export function statusProblemOf(
   status: number | null,
-  refusals: readonly number[],
+  rejections: readonly number[],
 ): string | undefined {
   if (status === null) return 'no answer'
-  if (refusals.includes(status)) return undefined
+  if (rejections.includes(status)) return undefined
   if (status >= 500) return 'an internal error, which no request may cause'
   if (status === 429)
     return 'throttled, so that it proves nothing: switch rate limits off in this test'
   if (status < 400) return 'let through'
-  if (status === 401) return `expected ${refusals[0]}; the credentials themselves were refused`
-  return `expected ${refusals[0]}; the credentials were accepted, and the handler has answered`
+  if (status === 401) return `expected ${rejections[0]}; the credentials themselves were rejected`
+  return `expected ${rejections[0]}; the credentials were accepted, and the handler has answered`
 }

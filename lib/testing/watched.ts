@@ -7,7 +7,7 @@ import { hasTestKit, testingOf } from './plugin.js'
 import type { CookiesTesting } from '../cookies/feature.js'
 import type { Needs } from '../marks/access.js'
 import type { RequestApiKey } from '../../types/api-keys.js'
-import type { RefusalEvent, SuccessEvent } from '../../types/events.js'
+import type { RejectionEvent, SuccessEvent } from '../../types/events.js'
 import type { AuthUser } from '../../types/user-service.js'
 
 /** What is known of a route of the plugin from a request to it. */
@@ -42,7 +42,7 @@ export async function watchRequest(
 ): Promise<Watched | null> {
   const simulate = newSimulate()
   let watched: Watched | null = null
-  const listener = (event: SuccessEvent | RefusalEvent): void => {
+  const listener = (event: SuccessEvent | RejectionEvent): void => {
     if (simulateOf(event.request) === simulate) watched = watchedOf(event)
   }
   for (const name of outcomes) channels[name].subscribe(listener)
@@ -54,7 +54,7 @@ export async function watchRequest(
   return watched
 }
 
-function watchedOf(event: SuccessEvent | RefusalEvent): Watched {
+function watchedOf(event: SuccessEvent | RejectionEvent): Watched {
   const { request, user = {} } = event
   const { server, routeOptions } = request
   const registration = registrationOf(server)

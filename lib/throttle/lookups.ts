@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { refusal } from '../errors/errors.js'
+import { rejection } from '../errors/errors.js'
 import { ABANDONED, isGone, onGone } from '../http/disconnect.js'
 import { clientOf } from './throttle.js'
 
@@ -35,7 +35,7 @@ export class Lookups {
     const client = clientOf(request.ip)
     const line = this.#lines.get(client) ?? { running: 0, waiting: new Set() }
     if (line.running >= maxRunning) await wait(line, request)
-    else if (this.#running >= this.most) throw refusal('auth.overloaded', { retryAfter: 1 })
+    else if (this.#running >= this.most) throw rejection('auth.overloaded', { retryAfter: 1 })
     else this.#count(client, line, 1)
     try {
       // A connection is destroyed before it says so.
@@ -64,7 +64,7 @@ export class Lookups {
 
 /** Waits until one that runs hands over its place. */
 function wait({ waiting }: Line, request: FastifyRequest): Promise<void> {
-  if (waiting.size >= maxWaiting) throw refusal('auth.overloaded', { retryAfter: 1 })
+  if (waiting.size >= maxWaiting) throw rejection('auth.overloaded', { retryAfter: 1 })
   return new Promise((resolve, reject) => {
     const leave = (error?: unknown): void => {
       waiting.delete(leave)

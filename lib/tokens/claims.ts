@@ -1,5 +1,5 @@
 import { ownProperty } from '../common/objects.js'
-import { AuthenticationError, AuthnUsageError, refusal } from '../errors/errors.js'
+import { AuthenticationError, AuthnUsageError, rejection } from '../errors/errors.js'
 import type { ResolvedJwtConfig, ResolvedRules } from '../options/resolve-jwt.js'
 import type { JwtClaims } from '../../types/request-extra.js'
 
@@ -21,10 +21,10 @@ export function checkClaims(claims: JwtClaims, rules: ResolvedRules, now = Date.
   if (Object.hasOwn(claims, 'cnf')) throw invalidToken('claim cnf')
   // RFC 7519 §4.1.4 rejects a token "on or after" its exp, so at that second it has expired.
   if (exp !== undefined && seconds >= (exp as number) + tolerance) {
-    throw refusal('auth.jwt-expired')
+    throw rejection('auth.jwt-expired')
   }
   if (nbf !== undefined && seconds < (nbf as number) - tolerance) {
-    throw refusal('auth.jwt-not-valid-yet')
+    throw rejection('auth.jwt-not-valid-yet')
   }
 }
 
@@ -114,11 +114,11 @@ export function issued(
  * @param reason - the error of the engine, or a word for what our own checks found
  */
 export function invalidToken(reason: unknown): AuthenticationError {
-  if (typeof reason === 'string') return refusal('auth.jwt-invalid', { cause: reason })
+  if (typeof reason === 'string') return rejection('auth.jwt-invalid', { cause: reason })
   const { code } = Object(reason) as { code?: unknown }
   // Such as FAST_JWT_INVALID_SIGNATURE.
   const words = /^FAST_JWT_([A-Z_]+)$/.exec(String(code))?.[1] ?? 'MALFORMED'
-  return refusal('auth.jwt-invalid', { cause: words.toLowerCase().replaceAll('_', ' ') })
+  return rejection('auth.jwt-invalid', { cause: words.toLowerCase().replaceAll('_', ' ') })
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { faultOf, refusal, refusalOrFault } from '../errors/errors.js'
+import { faultOf, rejection, rejectionOrFault } from '../errors/errors.js'
 import { controlCharacter } from '../http/authorization.js'
 import { ABANDONED, isGone } from '../http/disconnect.js'
 import { isThenable } from '../common/objects.js'
@@ -62,7 +62,7 @@ export function withUserTimeout<T>(answer: Promise<T>, seconds: number | undefin
 /** The error of a request for which a function of the app takes too long. */
 export function tooLate(seconds: number): Error {
   const code = 'ERR_AUTH_USER_SERVICE_TIMEOUT'
-  return refusal('auth.overloaded', { code, retryAfter: Math.ceil(seconds) })
+  return rejection('auth.overloaded', { code, retryAfter: Math.ceil(seconds) })
 }
 
 /**
@@ -78,7 +78,7 @@ export async function requireTrust(
 ): Promise<void> {
   const answer: unknown = await withUserTimeout((async () => trusted(claims, request))(), timeout)
   if (isGone(request)) throw ABANDONED
-  if (answer !== true) throw refusal('auth.jwt-invalid', { cause: 'not trusted' })
+  if (answer !== true) throw rejection('auth.jwt-invalid', { cause: 'not trusted' })
 }
 
 /**
@@ -95,13 +95,13 @@ export async function askForUser(
   try {
     return requireUser(checkUser(await withUserTimeout((async () => ask())(), timeout), source))
   } catch (error) {
-    throw refusalOrFault('ERR_AUTH_USER_SERVICE', error)
+    throw rejectionOrFault('ERR_AUTH_USER_SERVICE', error)
   }
 }
 
 /** @throws AuthenticationError when a valid token names a user who does not exist */
 export function requireUser(user: Found): object {
-  if (user === null) throw refusal('auth.invalid-credentials')
+  if (user === null) throw rejection('auth.invalid-credentials')
   return user
 }
 

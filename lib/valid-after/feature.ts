@@ -1,6 +1,6 @@
 import { types } from 'node:util'
 import { declaredProperty } from '../common/objects.js'
-import { AuthenticationFault, refusal } from '../errors/errors.js'
+import { AuthenticationFault, rejection } from '../errors/errors.js'
 import type { Feature, FeatureContext } from '../feature.js'
 
 /** In seconds, the year 5138: more must be milliseconds, which would reject every token. */
@@ -34,7 +34,7 @@ export function create({ jwtService, log }: FeatureContext): Feature {
         user(user, { iat }) {
           const start = startOf(user)
           if (start === 0 || (typeof iat === 'number' && iat >= start)) return
-          throw refusal('auth.logged-out', { cause: 'claim iat: before the tokens of the user' })
+          throw rejection('auth.logged-out', { cause: 'claim iat: before the tokens of the user' })
         },
       },
     ],

@@ -1,5 +1,5 @@
 import { metrics, SpanStatusCode, trace } from '@opentelemetry/api'
-import { channels, type RefusalEvent, type SuccessEvent } from 'fastify-authn'
+import { channels, type RejectionEvent, type SuccessEvent } from 'fastify-authn'
 
 /**
  * Reports the events of fastify-authn to OpenTelemetry. Call it once, at startup.
@@ -20,7 +20,7 @@ export function observeAuthentication(): () => void {
     description: 'Refresh tokens that were used again, which means that they were copied',
   })
 
-  const report = (outcome: string, event: SuccessEvent | RefusalEvent): void => {
+  const report = (outcome: string, event: SuccessEvent | RejectionEvent): void => {
     const { authenticator, duration } = event
     // These have few different values, since each combination is a time series of its own.
     const attributes = {
@@ -44,7 +44,7 @@ export function observeAuthentication(): () => void {
 
   const stops = (['success', 'login', 'failure', 'throttled', 'overloaded'] as const).map(
     (name) => {
-      const listener = (event: SuccessEvent | RefusalEvent): void => report(name, event)
+      const listener = (event: SuccessEvent | RejectionEvent): void => report(name, event)
       channels[name].subscribe(listener)
       return () => channels[name].unsubscribe(listener)
     },

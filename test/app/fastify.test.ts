@@ -1,10 +1,11 @@
 // What this package assumes of the insides of Fastify and of its plugins: one test each, whose name says what has
 // changed when it fails. lib/app/fastify.ts is the place to mend it.
 import cors from '@fastify/cors'
-import Fastify, { type FastifyInstance, type RouteOptions } from 'fastify'
+import Fastify, { type FastifyInstance, type FastifyRequest, type RouteOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import t, { type Test } from 'tap'
 import {
+  configOf,
   hasDeclarations,
   isAutomaticHead,
   isCorsPreflight,
@@ -158,6 +159,22 @@ t.test('Fastify copies the own properties of config after all onRoute hooks', as
   reads.splice(0)
   t.equal((await app.inject('/')).body, 'token')
   t.strictSame(reads, [], 'a request does not read it again')
+})
+
+t.test('fastify.context holds the config of the route, as request.routeOptions does', async (t) => {
+  const app = fastify(t)
+  app.decorateRequest('own', null)
+  app.addHook('onRequest', async (request) => {
+    t.equal(configOf(request), request.routeOptions.config)
+    const other = { routeOptions: { config: {} } } as unknown as FastifyRequest
+    t.equal(configOf(other), other.routeOptions.config, 'without the symbol')
+  })
+  app.get('/', { config: { own: 1 } as object }, ok)
+  await app.register(async (inner) => {
+    inner.decorateRequest('more', null)
+    inner.get('/inner', ok)
+  })
+  for (const url of ['/', '/inner', '/missing']) await app.inject(url)
 })
 
 t.test('request.routeOptions.config is the same object at every request of a route', async (t) => {

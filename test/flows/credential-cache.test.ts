@@ -147,7 +147,7 @@ for (const [name, headers] of Object.entries({ right: alice, wrong })) {
     t.strictSame(app.authn.stats().hashing, {
       running: 1,
       waiting: 0,
-      refused: 0,
+      rejected: 0,
       memory: 0,
       replaced: 0,
     })
@@ -245,7 +245,7 @@ t.test('all requests that share a place in a full queue get a 503', async (t) =>
     isRejection(t, response, { status: 503, error: busy, challenge: null })
     t.equal(response.headers['retry-after'], '5')
   }
-  t.equal(app.authn.stats().hashing.refused, 3)
+  t.equal(app.authn.stats().hashing.rejected, 3)
   watch.hold(false)
   isWelcome(t, await blocker, 'bob')
 })

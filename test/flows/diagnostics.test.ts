@@ -200,7 +200,7 @@ t.test('a full queue and a slow user service give overloaded events', async (t) 
       t.strictSame(rejections(), [{ level: 40, code, authenticator }])
     }
   }
-  t.equal(app.authn.stats().hashing.refused, 2)
+  t.equal(app.authn.stats().hashing.rejected, 2)
   watch.hold(false)
   t.equal((await first).statusCode, 200)
 })
@@ -228,7 +228,7 @@ t.test('anonymous requests that pass, and internal errors, give no events', asyn
 
 t.test('stats are zero before the first request, and then count', async (t) => {
   const { app } = await setting(t, { throttle: { perUsername: 1 } })
-  const hashing = { running: 0, waiting: 0, refused: 0, memory: 0, replaced: 0 }
+  const hashing = { running: 0, waiting: 0, rejected: 0, memory: 0, replaced: 0 }
   t.strictSame(app.authn.stats(), {
     hashing,
     credentials: { hits: 0, misses: 0, size: 0 },

@@ -74,7 +74,7 @@ t.test('login and Basic together run at most hashing.concurrency bcrypts at once
         t.strictSame(stats(app), {
           running,
           waiting: left - running,
-          refused: 0,
+          rejected: 0,
           memory: 0,
           replaced: 0,
         })
@@ -85,7 +85,7 @@ t.test('login and Basic together run at most hashing.concurrency bcrypts at once
       t.equal(take(), people.length / 2)
       t.equal(watch.runs.length, people.length)
       t.equal(watch.peak, concurrency)
-      t.strictSame(stats(app), { running: 0, waiting: 0, refused: 0, memory: 0, replaced: 0 })
+      t.strictSame(stats(app), { running: 0, waiting: 0, rejected: 0, memory: 0, replaced: 0 })
     })
   }
 })
@@ -119,7 +119,7 @@ t.test('a request to a full queue gets a localized 503 at once', async (t) => {
   t.equal(take(), 0)
   isWelcome(t, await app.inject('/try'), null, 'without credentials nothing is waited for')
   t.equal(take(), 1)
-  t.strictSame(stats(app), { running: 1, waiting: 1, refused: 5, memory: 0, replaced: 0 })
+  t.strictSame(stats(app), { running: 1, waiting: 1, rejected: 5, memory: 0, replaced: 0 })
 
   watch.hold(false)
   t.strictSame(tally(await Promise.all([running, waiting])), { 200: 2 })
@@ -153,7 +153,7 @@ for (const use of ['login', 'basic'] as const) {
     watch.hold(false)
     t.strictSame(tally(await Promise.all([first, third])), { 200: 2 })
     t.strictSame(watch.passwords(), ['password0', 'password2'])
-    t.strictSame(stats(app), { running: 0, waiting: 0, refused: 0, memory: 0, replaced: 0 })
+    t.strictSame(stats(app), { running: 0, waiting: 0, rejected: 0, memory: 0, replaced: 0 })
     t.equal(take(), use === 'login' ? 0 : 2)
     t.equal((await ask(1)).statusCode, 200, 'and may come again')
   })
@@ -231,9 +231,9 @@ t.test(
     const app = await appWith(t, options({ concurrency: 1, maxQueue: 8, maxWait: 60 }))
     const enter = (id: number, remoteAddress: string) => fateOf(signIn(app, id, { remoteAddress }))
     const waiting = (): number => app.authn.stats().hashing.waiting
-    const refused = (): number => app.authn.stats().hashing.refused
+    const rejected = (): number => app.authn.stats().hashing.rejected
     const greedy = [0, 1, 2, 3, 4].map((id) => enter(id, `2001:db8:0:${id}::1`))
-    await until(() => waiting() === 2 && refused() === 2, 'one runs, two wait, two are rejected')
+    await until(() => waiting() === 2 && rejected() === 2, 'one runs, two wait, two are rejected')
     const others = [5, 6, 7].map((id) => enter(id, `192.0.2.${id}`))
     await until(() => waiting() === 5, 'others wait')
     watch.hold(false)
@@ -251,7 +251,7 @@ t.test(
       const small = await appWith(t, options({ concurrency: 1, maxQueue, maxWait: 60 }))
       const all = [0, 1, 2].map((id) => signIn(small, id))
       await until(
-        () => small.authn.stats().hashing.refused === 2 - places,
+        () => small.authn.stats().hashing.rejected === 2 - places,
         'the others are rejected',
       )
       held.hold(false)
@@ -266,7 +266,7 @@ t.test('logins in flight finish or are rejected when the app closes', async (t) 
   const port = await listen(app)
   const all = people.map(({ id }) => send(port, loginOf(id)))
   const fates = all.map((response) => fateOf(response))
-  const isFull = (): boolean => app.authn.stats().hashing.refused === people.length - 4
+  const isFull = (): boolean => app.authn.stats().hashing.rejected === people.length - 4
   await until(isFull, 'one runs, three wait, a quarter of twelve, the others are rejected')
   const closed = fateOf(app.close())
   await until(() => !app.server.listening, 'the server takes no more connections')
@@ -280,7 +280,7 @@ t.test('logins in flight finish or are rejected when the app closes', async (t) 
   t.strictSame(stats(app), {
     running: 0,
     waiting: 0,
-    refused: people.length - 4,
+    rejected: people.length - 4,
     memory: 0,
     replaced: 0,
   })

@@ -100,9 +100,9 @@ t.test('inherited members of a mark fail startup, changed lists are ignored', as
 })
 
 t.test('a request to an unrecorded route gets a 500', async (t) => {
-  const request = { routeOptions: { config: {} }, is404: false } as unknown as FastifyRequest
+  const request = { is404: false } as unknown as FastifyRequest
   const error = await new Promise((resolve) => {
-    guard(request, {} as FastifyReply, resolve)
+    guard(request, {} as FastifyReply, resolve, {})
   })
   t.match(error, { code: 'ERR_AUTH_UNGUARDED', statusCode: 500 })
 })

@@ -125,7 +125,7 @@ t.test('the password of a client that leaves when its turn has come is not check
   t.strictSame(tools.hashing.queue.stats, {
     running: 0,
     waiting: 0,
-    refused: 0,
+    rejected: 0,
     memory: 0,
     replaced: 0,
   })

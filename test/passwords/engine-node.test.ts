@@ -51,11 +51,11 @@ t.test('without the package bcrypt, errors say what to install', async (t) => {
   const [app, other] = [Fastify(), Fastify({ logger })]
   t.teardown(() => Promise.all([app.close(), other.close()]))
   for (const work of [
-    hashPassword('wonderland'),
-    verifyPassword('wonderland', stored),
-    (async () => app.register(authn, options))(),
+    () => hashPassword('wonderland'),
+    () => verifyPassword('wonderland', stored),
+    async () => app.register(authn, options),
   ]) {
-    const error = await rejectionOf(work)
+    const error = await rejectionOf(work())
     t.match(error, { code: 'ERR_AUTH_OPTION', message: /npm install bcrypt/ })
     t.match(error.error.cause, { message: 'not installed' })
   }

@@ -114,10 +114,10 @@ t.test('queues without a concurrency of their own share the places of the proces
     b.run(async () => 0),
     overloaded,
   )
-  t.strictSame(a.stats, { running: 1, waiting: 1, refused: 0, memory: 0, replaced: 0 })
+  t.strictSame(a.stats, { running: 1, waiting: 1, rejected: 0, memory: 0, replaced: 0 })
   t.strictSame(
     b.stats,
-    { running: 1, waiting: 1, refused: 1, memory: 0, replaced: 0 },
+    { running: 1, waiting: 1, rejected: 1, memory: 0, replaced: 0 },
     'each has its own queue',
   )
   jobs[1]?.end.resolve()
@@ -158,5 +158,5 @@ t.test('memory is a budget: work starts in order of arrival when its memory fits
   t.equal(queue.stats.memory, 100)
   d.end()
   await settle()
-  t.strictSame(queue.stats, { running: 0, waiting: 0, refused: 0, memory: 0, replaced: 0 })
+  t.strictSame(queue.stats, { running: 0, waiting: 0, rejected: 0, memory: 0, replaced: 0 })
 })

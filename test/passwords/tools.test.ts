@@ -27,7 +27,7 @@ const enter = async (tools: PasswordTools, name: string, password: string): Prom
 
 t.test('stats are zero before the first request, with and without a throttle', async (t) => {
   const idle = {
-    hashing: { running: 0, waiting: 0, refused: 0, memory: 0, replaced: 0 },
+    hashing: { running: 0, waiting: 0, rejected: 0, memory: 0, replaced: 0 },
     credentials: { hits: 0, misses: 0, size: 0 },
     throttled: 0,
   }
@@ -80,7 +80,7 @@ t.test('registrations of one app share the bcrypt queue of the first one', async
     t.strictSame(tools.stats().hashing, {
       running: 1,
       waiting: 1,
-      refused: 0,
+      rejected: 0,
       memory: 0,
       replaced: 0,
     })
@@ -88,7 +88,7 @@ t.test('registrations of one app share the bcrypt queue of the first one', async
   t.strictSame(apart.stats().hashing, {
     running: 1,
     waiting: 0,
-    refused: 0,
+    rejected: 0,
     memory: 0,
     replaced: 0,
   })

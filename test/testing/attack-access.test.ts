@@ -119,7 +119,7 @@ t.test('a report names the attacks on scopes and roles that cannot be made', asy
       ? { id: 1 }
       : null
   t.strictSame(await leftOut({ auth: both, fields, kit: true, preHandler }, attack('a')), [
-    'users without the role (something else than the mark refuses who has it)',
+    'users without the role (something else than the mark rejects who has it)',
   ])
 })
 
@@ -173,7 +173,7 @@ t.test('authAttacks() finds an access.scopesOf that compares badly', async (t) =
 t.test('authAttacks() finds an onUnauthorized that sends 200 or 401 instead of 403', async (t) => {
   for (const [status, why] of [
     [200, 'let through'],
-    [401, 'expected 403; the credentials themselves were refused'],
+    [401, 'expected 403; the credentials themselves were rejected'],
   ] as const) {
     const authenticator = {
       ...anyOf(jwtAuthenticator(), basicAuthenticator()),
@@ -195,7 +195,7 @@ t.test('authAttacks() finds an onUnauthorized that sends 200 or 401 instead of 4
     const kinds = new Set(report.problems.map((problem) => problem.case.replace(/:.*/s, '')))
     t.strictSame(kinds, new Set(['scope of the token', 'role of the user']))
     if (status !== 401) continue
-    const meant = await authAttacks(app, attack('a', { refusals: [401] }))
+    const meant = await authAttacks(app, attack('a', { rejections: [401] }))
     t.strictSame(meant.problems, [], 'where it is meant')
   }
 })

@@ -147,7 +147,7 @@ t.test('authAttacks() attacks API keys of the app, whose rejections may be a 403
   })
   app.get('/me', { config: { auth: true } }, () => 'in')
   const good = { 'X-API-Key': 'k3y' }
-  const report = await authAttacks(app, { url: '/me', good, refusals: [403] })
+  const report = await authAttacks(app, { url: '/me', good, rejections: [403] })
   t.strictSame(report.problems, [], String(report))
   const own = { good, except: only('x-api-key: ') }
   const strict = await authAttacks(app, { url: '/me', ...own })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { refusal } from '../../lib/errors/errors.js'
+import { rejection } from '../../lib/errors/errors.js'
 import { ABANDONED } from '../../lib/http/disconnect.js'
 import { Lookups } from '../../lib/throttle/lookups.js'
 import { fakeRequest, fateOf, settle, type FakeRequest, type Fate } from '../helpers/load.js'
@@ -93,7 +93,7 @@ t.test('lookups that wait get a 503 when the store is unavailable', async (t) =>
   const lookups = new Lookups()
   const [first, ...running] = many(16, () => arrive(lookups))
   const waiting = many(3, () => arrive(lookups))
-  const unavailable = refusal('auth.overloaded', { code: 'ERR_AUTH_STORE_UNAVAILABLE' })
+  const unavailable = rejection('auth.overloaded', { code: 'ERR_AUTH_STORE_UNAVAILABLE' })
   first?.end(unavailable)
   await settle()
   t.ok(waiting.every(({ fate }) => fate.value === unavailable))

@@ -32,7 +32,7 @@ async function fail(throttle: Throttle, times: number, name = 'alice', ip?: stri
 
 async function isRejected(throttle: Throttle, name = 'alice', ip?: string): Promise<boolean> {
   try {
-    await open(throttle, name, ip).refuseIfThrottled(true)
+    await open(throttle, name, ip).rejectIfThrottled(true)
     return false
   } catch (error) {
     if ((error as { statusCode?: number }).statusCode === 429) return true
@@ -49,10 +49,10 @@ t.test('rate-limiter-flexible/lib/RateLimiterRedis.js can be imported by itself'
 
 t.test('an attempt at an address without failures needs no lookup', async (t) => {
   const throttle = throttleOf()
-  t.equal(open(throttle).refuseIfThrottled(), undefined)
+  t.equal(open(throttle).rejectIfThrottled(), undefined)
   await fail(throttle, 1)
-  t.equal(open(throttle, 'alice', '192.0.2.2').refuseIfThrottled(), undefined)
-  t.ok(open(throttle).refuseIfThrottled() instanceof Promise)
+  t.equal(open(throttle, 'alice', '192.0.2.2').rejectIfThrottled(), undefined)
+  t.ok(open(throttle).rejectIfThrottled() instanceof Promise)
 })
 
 t.test('failures are forgotten when the window since the first one has passed', async (t) => {
@@ -64,7 +64,7 @@ t.test('failures are forgotten when the window since the first one has passed', 
   ahead = 30_000
   await fail(throttle, 3)
   const retryAfter = (name: string): Promise<unknown> =>
-    Promise.resolve(open(throttle, name).refuseIfThrottled()).then(
+    Promise.resolve(open(throttle, name).rejectIfThrottled()).then(
       () => null,
       (error: { retryAfter: number }) => error.retryAfter,
     )
@@ -75,7 +75,7 @@ t.test('failures are forgotten when the window since the first one has passed', 
   ahead = 130_001
   t.equal(await retryAfter('alice'), null)
   ahead = 230_001
-  t.equal(open(throttle).refuseIfThrottled(), undefined, 'nor is the address looked up')
+  t.equal(open(throttle).rejectIfThrottled(), undefined, 'nor is the address looked up')
 })
 
 const broken: Record<string, Partial<FakeRedis>> = {
@@ -150,7 +150,7 @@ t.test('an attempt that gets a 429 is not counted', async (t) => {
   await fail(throttle, 1)
   for (let count = 0; count < 5; count += 1) {
     const attempt = open(throttle)
-    const throttled = attempt.refuseIfThrottled()
+    const throttled = attempt.rejectIfThrottled()
     attempt.countInAdvance()
     await t.rejects(Promise.resolve(throttled), { code: 'ERR_AUTH_TOO_MANY_ATTEMPTS' })
   }

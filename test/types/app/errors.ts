@@ -7,12 +7,12 @@ import {
   type FaultCode,
   type MessageKey,
   type MisuseCode,
-  type RefusalCode,
+  type RejectionCode,
 } from 'fastify-authn'
 import { exactly } from '../exactly.js'
 
 const error = new AuthenticationError('auth.jwt-expired')
-exactly<RefusalCode>()(error.code)
+exactly<RejectionCode>()(error.code)
 exactly<number>()(error.statusCode)
 exactly<MessageKey | null>()(error.key)
 exactly<number | undefined>()(error.retryAfter)
@@ -29,14 +29,14 @@ export const forbidden = new AuthenticationError('Any text.', { status: 403 })
 if (like.code === 'ERR_AUTH_JWT_EXPIRED') {
   exactly<'ERR_AUTH_JWT_EXPIRED'>()(like.code)
 } else {
-  exactly<Exclude<RefusalCode, 'ERR_AUTH_JWT_EXPIRED'>>()(like.code)
+  exactly<Exclude<RejectionCode, 'ERR_AUTH_JWT_EXPIRED'>>()(like.code)
 }
 // @ts-expect-error -- a typo in a code
 export const typo = like.code === 'ERR_AUTH_JWT_EXPIERD'
 
-type AnyCode = RefusalCode | FaultCode | MisuseCode
+type AnyCode = RejectionCode | FaultCode | MisuseCode
 const codes = {
-  refusal: 'ERR_AUTH_INVALID_CREDENTIALS',
+  rejection: 'ERR_AUTH_INVALID_CREDENTIALS',
   fault: 'ERR_AUTH_USER_SERVICE',
   misuse: 'ERR_AUTH_OPTION',
 } as const satisfies Record<string, AnyCode>

@@ -7,8 +7,8 @@ import {
   type AuthnChannels,
   type AuthnEvents,
   type AuthUser,
-  type RefusalCode,
-  type RefusalEvent,
+  type RejectionCode,
+  type RejectionEvent,
   type SuccessEvent,
 } from 'fastify-authn'
 import { exactly } from '../exactly.js'
@@ -27,7 +27,7 @@ for (const outcome of ['success', 'login'] as const) {
 }
 for (const outcome of ['failure', 'throttled', 'overloaded'] as const) {
   channels[outcome].subscribe(({ code, request, authenticator, duration }) => {
-    exactly<RefusalCode>()(code)
+    exactly<RejectionCode>()(code)
     exactly<FastifyRequest>()(request)
     exactly<string>()(authenticator)
     exactly<number | null>()(duration)
@@ -39,7 +39,7 @@ export const none = channels.fault
 // @ts-expect-error -- a channel is not replaced
 channels.failure = channels.throttled
 
-const listener = ({ code }: RefusalEvent): string => code
+const listener = ({ code }: RejectionEvent): string => code
 channels.overloaded.subscribe(listener)
 exactly<boolean>()(channels.overloaded.unsubscribe(listener))
 
@@ -48,4 +48,4 @@ export const typed: AuthnChannel<AuthnEvents['failure']> = channels.failure
 /** The real channel: for functions that take one. */
 export const plain: Channel = channels.failure
 export const same = channels.failure === channel('fastify-authn:failure')
-subscribe('fastify-authn:failure', (message) => (message as RefusalEvent).code)
+subscribe('fastify-authn:failure', (message) => (message as RejectionEvent).code)

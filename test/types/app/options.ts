@@ -155,7 +155,9 @@ const login: LoginOptions = { tokenFunc }
 const errorBody: AuthnOptions['errorBody'] = ({ message }): ErrorBody => ({ message })
 const user: IssuerOptions['user'] = ({ sub }): UserOfIssuer => rows.find(({ name }) => name === sub)
 export const returning: AuthnOptions = {
-  ...{ userService, errorBody, login: { claims: (): LoginClaims => ({ scope: 'a' }) } },
+  userService,
+  errorBody,
+  login: { claims: (): LoginClaims => ({ scope: 'a' }) },
   issuers: { corp: { issuer: 'https://id.example', audience: 'api', user } },
 }
 export const options: AuthnOptions = { userService, jwt: config, login }

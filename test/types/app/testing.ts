@@ -73,7 +73,7 @@ export async function tests(): Promise<void> {
   exactly<number>()(report.cases)
   report.assert()
   await authAttacks(app, { url: '/me', good: { 'x-api-key': 'k' }, except: [/^token: /] })
-  await authAttacks(Fastify({ http2: true }), { url: '/me', good: 'Basic x', refusals: [403] })
+  await authAttacks(Fastify({ http2: true }), { url: '/me', good: 'Basic x', rejections: [403] })
   await authAttacks(app, { url: '/me', claims: { scope: 'a' }, scope: { any: ['a', 'b'] } })
   // @ts-expect-error -- a bare array
   await authAttacks(app, { url: '/me', sub: 'alice', scope: ['a'] })

@@ -1,9 +1,9 @@
 import { en } from '../../locales/en.js'
-import type { RefusalCode, RefusalCodes } from '../../types/errors.js'
+import type { RejectionCode, RejectionCodes } from '../../types/errors.js'
 import type { MessageKey } from '../../types/messages.js'
 
 /** The response to a request that is rejected for one reason. */
-export interface RefusalRow<Status = RefusalCodes[RefusalCode]> {
+export interface RejectionRow<Status = RejectionCodes[RejectionCode]> {
   readonly status: Status
   /** Null where the message of the error is sent as it is. */
   readonly key: MessageKey | null
@@ -13,24 +13,24 @@ export interface RefusalRow<Status = RefusalCodes[RefusalCode]> {
 
 /** The codes of a feature, and its messages in English by their keys; other languages are in `locales/`. */
 export interface RejectionTable {
-  readonly codes: { readonly [Code in RefusalCode]?: RefusalRow<RefusalCodes[Code]> }
+  readonly codes: { readonly [Code in RejectionCode]?: RejectionRow<RejectionCodes[Code]> }
   readonly messages?: { readonly [Key in MessageKey]?: string }
   /** See {@link unrecognized}. */
-  readonly unrecognized?: readonly RefusalCode[]
+  readonly unrecognized?: readonly RejectionCode[]
 }
 
 export function row<Status extends number>(
   status: Status,
-  key: RefusalRow['key'],
+  key: RejectionRow['key'],
   description: string,
-): RefusalRow<Status> {
+): RejectionRow<Status> {
   return { status, key, description }
 }
 
 export const busy = row(503, 'auth.overloaded', 'The server is busy')
 
 /** The response to each code. Without a prototype, so that a code `constructor` is not found. */
-const refusals: { [Code in RefusalCode]?: RefusalRow } = Object.assign(Object.create(null), {
+const rejections: { [Code in RejectionCode]?: RejectionRow } = Object.assign(Object.create(null), {
   ERR_AUTH_NO_CREDENTIALS: row(401, 'auth.no-credentials-provided', 'The token is missing'),
   ERR_AUTH_MALFORMED_CREDENTIALS: row(
     401,
@@ -56,7 +56,7 @@ const refusals: { [Code in RefusalCode]?: RefusalRow } = Object.assign(Object.cr
 } satisfies RejectionTable['codes'])
 
 /** Codes that have one more message, by its key. */
-const otherKeys: ReadonlyMap<unknown, RefusalCode> = new Map([
+const otherKeys: ReadonlyMap<unknown, RejectionCode> = new Map([
   ['auth.logged-out', 'ERR_AUTH_JWT_INVALID'],
 ])
 
@@ -64,21 +64,21 @@ const otherKeys: ReadonlyMap<unknown, RefusalCode> = new Map([
 const english: { [Key in MessageKey]?: string } = { ...en }
 
 /** Codes of credentials that may be meant for an authenticator of another route. */
-export const unrecognized = new Set<RefusalCode>([
+export const unrecognized = new Set<RejectionCode>([
   'ERR_AUTH_NO_CREDENTIALS',
   'ERR_AUTH_JWT_INVALID',
 ])
 
 /** Adds the codes and messages of a feature. */
 export function addRejections({ codes, messages, unrecognized: more = [] }: RejectionTable): void {
-  Object.assign(refusals, codes)
+  Object.assign(rejections, codes)
   Object.assign(english, messages)
   for (const code of more) unrecognized.add(code)
 }
 
-/** @returns undefined for a value that is no {@link RefusalCode} */
-export function refusalOf(code: unknown): RefusalRow | undefined {
-  return typeof code === 'string' ? refusals[code as RefusalCode] : undefined
+/** @returns undefined for a value that is no {@link RejectionCode} */
+export function rejectionOf(code: unknown): RejectionRow | undefined {
+  return typeof code === 'string' ? rejections[code as RejectionCode] : undefined
 }
 
 /** @returns undefined for a key that neither the core nor a feature has */
@@ -91,12 +91,12 @@ export function messageKeys(): string[] {
 }
 
 /** @returns the first code whose message has this key, or that has it as one more */
-export function codeOfKey(text: string): RefusalCode | undefined {
-  const codes = Object.keys(refusals) as RefusalCode[]
-  return codes.find((code) => refusals[code]?.key === text) ?? otherKeys.get(text)
+export function codeOfKey(text: string): RejectionCode | undefined {
+  const codes = Object.keys(rejections) as RejectionCode[]
+  return codes.find((code) => rejections[code]?.key === text) ?? otherKeys.get(text)
 }
 
 /** The key of an error's message: its own, if the code has it, or else that of the code. */
-export function keyOf(code: RefusalCode, own: unknown): MessageKey | null {
-  return otherKeys.get(own) === code ? (own as MessageKey) : (refusals[code] as RefusalRow).key
+export function keyOf(code: RejectionCode, own: unknown): MessageKey | null {
+  return otherKeys.get(own) === code ? (own as MessageKey) : (rejections[code] as RejectionRow).key
 }

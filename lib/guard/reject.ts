@@ -1,30 +1,30 @@
 import type { FastifyReply } from 'fastify'
 import { isThenable } from '../common/objects.js'
-import { refusalOf } from '../errors/refusals.js'
+import { rejectionOf } from '../errors/rejections.js'
 import { faultOf } from '../errors/errors.js'
-import { reportRefusal } from '../events.js'
-import type { AuthenticationErrorLike, RefusalCode } from '../../types/errors.js'
+import { reportRejection } from '../events.js'
+import type { AuthenticationErrorLike, RejectionCode } from '../../types/errors.js'
 import { stateOf } from '../request/state.js'
 import type { LocalizedText } from '../http/language.js'
 import type { Guarded } from './decision.js'
 import { explained } from './explained.js'
-import { challengeSchemes, localize, sendRefusal, setChallenges, messageOf } from './response.js'
+import { challengeSchemes, localize, sendRejection, setChallenges, messageOf } from './response.js'
 
 /**
  * Rejects a request. First the header `WWW-Authenticate` is set, which every 401 needs (RFC 9110 §15.5.2). Then
  * `onUnauthorized` of the authenticator may send a response; if it sends none, the default one is sent.
  */
-export function refuse(guarded: Guarded, rejection: AuthenticationErrorLike): void {
+export function reject(guarded: Guarded, rejection: AuthenticationErrorLike): void {
   const { request, reply, done, policy, started, user } = guarded
   const error = explained(guarded, rejection)
   try {
     const schemes = challengeSchemes(policy.authenticator)
     const logFields = stateOf(request)?.logFields
-    reportRefusal(request, error, policy.nameFor(request), started, user, logFields, policy.names)
+    reportRejection(request, error, policy.nameFor(request), started, user, logFields, policy.names)
     const localized = messageOf(error, request, policy.registration)
     setChallenges(error, request, reply, policy.registration, schemes, policy.needs?.scope)
     if (policy.authenticator.onUnauthorized === undefined)
-      sendRefusal(error, localized, reply, policy.registration)
+      sendRejection(error, localized, reply, policy.registration)
     else ask(guarded, error, localized)
   } catch (fault) {
     done(faultOf('ERR_AUTH_ON_UNAUTHORIZED', fault))
@@ -35,7 +35,7 @@ function ask(guarded: Guarded, error: AuthenticationErrorLike, localized: Locali
   const { request, reply, done, policy } = guarded
   const isAnswered = watchReply(reply, error.code)
   const finish = (): void => {
-    if (!isAnswered()) sendRefusal(error, localized, reply, policy.registration)
+    if (!isAnswered()) sendRejection(error, localized, reply, policy.registration)
   }
   const giveUp = (fault: unknown): void => {
     if (isAnswered()) {
@@ -62,7 +62,7 @@ function ask(guarded: Guarded, error: AuthenticationErrorLike, localized: Locali
  *
  * @returns a function that says whether a response was sent
  */
-function watchReply(reply: FastifyReply, code: RefusalCode): () => boolean {
+function watchReply(reply: FastifyReply, code: RejectionCode): () => boolean {
   const { send } = reply
   const challenges = reply.getHeader('www-authenticate')
   let called = false
@@ -70,7 +70,7 @@ function watchReply(reply: FastifyReply, code: RefusalCode): () => boolean {
     called = true
     const isOurs = reply.getHeader('www-authenticate') === challenges
     // When an error is sent, Fastify sets the status later.
-    const isExpected = [401, refusalOf(code)?.status].includes(reply.statusCode)
+    const isExpected = [401, rejectionOf(code)?.status].includes(reply.statusCode)
     const isOther = !isExpected && !(args[0] instanceof Error)
     if (isOurs && isOther) reply.removeHeader('www-authenticate')
     return send.apply(reply, args)

@@ -40,11 +40,7 @@ export function memory() {
   return process.memoryUsage()
 }
 
-/**
- * Tells the driver where the server listens. Everything is collected first: where the first full collection of a process
- * falls into its first requests, `process.nextTick` of Node 24 stays slow, and with it each request of any framework.
- */
+/** Tells the driver where the server listens. */
 export function serve(port, more = {}) {
-  memory()
   answer({ ready: () => true, port: () => port, cpu, memory, ...more })
 }

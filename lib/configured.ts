@@ -52,7 +52,7 @@ export function defaultAuthenticators(
   }
   const jwt = named.get('jwt')
   if (jwt !== undefined) return [jwt]
-  // Where only the keys are missing, the default must not silently become another authenticator.
+  // If only the keys are missing, the default must not silently become another authenticator.
   if (userService !== undefined && (options.jwt ?? options.jwtService) !== undefined) {
     jwtService.require(undefined, 'verify', 'the authenticator "jwt" (jwt.signingMethod)')
   }

@@ -93,7 +93,7 @@ function reasonOf({ headers }: FastifyRequest, { code, cause }: AuthenticationEr
   const { authorization } = headers
   const isMissing = code === 'ERR_AUTH_NO_CREDENTIALS'
   if (authorization !== undefined && (isMissing || code === 'ERR_AUTH_JWT_INVALID')) {
-    // What JavaScript makes of a missing token.
+    // JavaScript makes one of these words of a missing token.
     const [, word] =
       /^bearer +(undefined|null|NaN|true|false|\[object \w+\])$/i.exec(authorization) ?? []
     if (word !== undefined) return `Authorization: "Bearer ${word}", so the client has no token`

@@ -147,7 +147,7 @@ function attach(record: AppRecord, registration: Registration): void {
   }
   for (const name of Object.keys(table).filter((each) => table[each]?.hasApi)) {
     if (name in authn) continue
-    // Not enumerable, so that it is not read where `app.authn` is printed or copied.
+    // The property is not enumerable, so that printing or copying `app.authn` does not read it.
     Object.defineProperty(authn, name, { get: notSet(`app.authn.${name}`, `"${name}"`) })
   }
   decorate(app, 'authn', authn)
@@ -200,7 +200,7 @@ async function initialize(record: AppRecord, registration: Registration): Promis
   const callEach = (step: 'ready' | 'stop' | 'close') => async (): Promise<void> => {
     for (const feature of features) await feature[step]?.()
   }
-  // Before the first request, since none should wait for a file. Tokens alone need none.
+  // The engines are loaded before the first request, which should not wait for a file. Tokens alone need none.
   app.addHook('onReady', async () => {
     const isNeeded = record.routes.some(
       ({ policy }) => policy?.registration === registration && policy.readsBasic,

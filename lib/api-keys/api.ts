@@ -55,7 +55,7 @@ function check(
   }
 }
 
-/** Has a status, since it is a client that wants one key too many: Fastify answers it as it is. */
+/** Its status lets Fastify answer the client, which wants one key too many. */
 function tooMany(limit: number): Error {
   const message = `apiKeys.issue(): the owner has ${limit} valid keys, as many as "apiKeys.maxPerOwner" allows. Revoke one that is not used.`
   return Object.assign(new AuthnUsageError('ERR_AUTH_API_KEY', message), { statusCode: 409 })
@@ -98,7 +98,7 @@ export function apiKeysApi(
       check('revoke', options, { owner: anyOwner })
       if (!isId(id)) return false
       const of = textOf(options.owner)
-      // For the event only: where this fails, the key is revoked nevertheless.
+      // The event needs the key. If this look-up fails, the key is revoked nevertheless.
       const info = channelOf('apiKey').hasSubscribers ? await find(id, of).catch(() => null) : null
       const isRevoked = await change(id, (store) => store.revoke(id, Date.now() / 1000, of))
       if (isRevoked && info) channelOf('apiKey').publish({ action: 'revoked', ...about(info) })

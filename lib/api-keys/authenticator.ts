@@ -59,7 +59,7 @@ export function apiKeyAuthenticator(
     setCredential(request, null, { apiKeyId: id })
     const found = await lookup.find(text, request)
     if (isGone(request)) throw ABANDONED
-    // Not before the comparison: the right key passes, however many wrong ones came from its address.
+    // Wrong keys count after the comparison: the right key passes, however many wrong ones came from its address.
     if (found === 'wrong secret') {
       const { passwords } = registrationOf(request.server) as Registration
       await passwords.countRejectedToken(`api-key ${id}`, request)

@@ -13,7 +13,6 @@ import type { ApiKeys, ApiKeyStore } from '../../types/api-keys.js'
 
 export { resolve, schema } from './options.js'
 
-/** For the test kit. */
 export interface ApiKeysTesting {
   readonly prefix: string
   readonly client: StoreClient<ApiKeyStore>

@@ -5,10 +5,10 @@ import type { ApiKeyInfo, ApiKeyStore, IssuedApiKey, StoredApiKey } from '../../
 
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
-/** How many revoked and expired keys of an owner a store keeps: without a limit, a client could fill it. */
+/** The most revoked and expired keys of an owner that a store keeps: without a limit, a client could fill it. */
 export const maxEnded = 200
 
-/** For those who run the app: `apiKeys.maxPerOwner` is for its clients. */
+/** The operator of an app may make any number of keys: `apiKeys.maxPerOwner` limits its clients. */
 export const noLimit = Number.MAX_SAFE_INTEGER
 
 /** Makes a key: 16 digits that name it, and 32 that are secret (190 random bits). */
@@ -77,7 +77,7 @@ export function infoOf(stored: StoredApiKey, id = stored.id): ApiKeyInfo {
     stored.id === id &&
     isUsableName(owner) &&
     [digest, stored.owner, ownerType, name].every((text) => typeof text === 'string') &&
-    // Beyond these, there is no `Date`, and a comparison with none would be false: the key would never expire.
+    // No `Date` holds a time beyond these, and a comparison with an invalid one is false: the key would never expire.
     times.every(
       (time) => time === null || (Number.isFinite(time) && Math.abs(time) <= latestTime / 1000),
     ) &&

@@ -20,7 +20,7 @@ const oneMinute = 60_000
 interface Pending {
   readonly answer: ReturnType<typeof findKey>
   readonly start: number
-  /** Whether this process has changed the key since then. */
+  /** True once this process has changed the key. */
   isOutdated: boolean
 }
 
@@ -50,7 +50,7 @@ export function keyLookup(
     return pending
   }
 
-  /** For a key whose form and checksum are right. @throws (rejects) as {@link StoreClient} and {@link Lookups} do */
+  /** Finds a key with the right form and checksum. @throws (rejects) as {@link StoreClient} and {@link Lookups} do */
   async function find(
     text: string,
     request: FastifyRequest,
@@ -66,7 +66,7 @@ export function keyLookup(
     if (pending.isOutdated) return find(text, request)
     if (found === null) return 'unknown'
     const [digest, expected] = [Buffer.from(digestOf(text)), Buffer.from(found.digest)]
-    // In constant time (CWE-208).
+    // The comparison takes constant time (CWE-208).
     const isRight = digest.length === expected.length && timingSafeEqual(digest, expected)
     if (!isRight) return 'wrong secret'
     const { name, owner, expiresAt, lastUsedAt, revokedAt } = found
@@ -74,7 +74,7 @@ export function keyLookup(
     const scopes = Object.freeze([...found.scopes])
     const shown = Object.freeze({ id, name, owner, scopes })
     const known = { text, shown, scopes: new Set(scopes), expiresAt, lastUsedAt }
-    // Its time in the cache begins before the look-up, so that a revocation takes effect in time.
+    // The time in the cache begins before the look-up, so that a revocation takes effect in time.
     if (limits) cache.set(id, known, { start: pending.start })
     return known
   }
@@ -97,7 +97,7 @@ export function keyLookup(
       void client.call((store) => store.touch(id, now / 1000)).catch(() => undefined)
     },
 
-    /** To be called when this process has changed a key. */
+    /** Drops a key that this process has changed. */
     forget(id: string): void {
       cache.delete(id)
       const pending = pendings.get(id)

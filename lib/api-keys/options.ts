@@ -41,7 +41,7 @@ export type ResolvedApiKeys = ReturnType<typeof resolve>
 
 /** @throws ERR_AUTH_OPTION for a header that has other credentials */
 export function resolve({ header: given, cache, ...others }: ApiKeysOptions) {
-  // As Node has the names of headers.
+  // Node has the names of headers in lower case.
   const header = given?.toLowerCase()
   if (header !== undefined && /^((proxy-)?authorization|cookie)$/.test(header)) {
     wrongOption(

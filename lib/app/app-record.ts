@@ -3,7 +3,7 @@ import type { DeclaredRoute } from './routes.js'
 import type { SharedTools } from '../passwords/tools.js'
 import type { RequireMarksOptions } from '../../types/options.js'
 
-/** What is known of an app: a Fastify root instance with all its scopes. */
+/** The record of an app: a Fastify root instance with all its scopes. */
 export type AppRecord = ReturnType<typeof createRecord>
 
 export function createRecord(root: FastifyInstance) {
@@ -11,7 +11,6 @@ export function createRecord(root: FastifyInstance) {
   return {
     ...shared,
     root,
-    /** The root and all scopes. */
     instances: [root],
     routes: [] as DeclaredRoute[],
     /**
@@ -25,9 +24,9 @@ export function createRecord(root: FastifyInstance) {
     registered: new Set<FastifyInstance>(),
     /** The option `requireMarks`, by the scope of the registration. */
     requiredMarks: new Map<FastifyInstance, RequireMarksOptions>(),
-    /** Whether the guard's hook was added. */
+    /** True once the guard's hook was added. */
     isProtected: false,
-    /** Whether @fastify/cors was registered at the root before that. */
+    /** True if @fastify/cors was registered at the root before the guard's hook was added. */
     isCorsFirst: false,
     isReady: false,
   }

@@ -4,7 +4,6 @@ import { subscribe } from 'node:diagnostics_channel'
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
 import { isThenable } from '../common/objects.js'
 
-/** How to load the package in time, for messages. */
 export const loadFirst =
   "Import fastify-authn before you call Fastify(): not in app.register(require('fastify-authn')), which may be too late. fastify-cli calls Fastify() itself: write import 'fastify-authn' or require('fastify-authn') on the first line of app.js or app.ts, or run: fastify start -r fastify-authn app.js"
 
@@ -20,7 +19,6 @@ export function rootOf(app: FastifyInstance): FastifyInstance {
   return outer === null ? app : rootOf(outer)
 }
 
-/** Whether a scope is another one, or lies inside of it. */
 export function isWithin(server: FastifyInstance, scope: FastifyInstance): boolean {
   return server === scope || Object.prototype.isPrototypeOf.call(scope, server)
 }
@@ -147,7 +145,7 @@ export function hasCors({ pluginName }: FastifyInstance): boolean {
   return pluginName.split(' -> ').includes('@fastify/cors')
 }
 
-/** Whether a plugin is wrapped by fastify-plugin, and so gets no scope of its own. */
+/** Whether a plugin is wrapped by fastify-plugin, so that it gets no scope of its own. */
 export function isShared(plugin: unknown): boolean {
   return Boolean(propertyOfPlugin(plugin, Symbol.for('skip-override')))
 }

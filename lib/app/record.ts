@@ -38,11 +38,7 @@ export function recordApps(watch: Watch): void {
   onInstance(listen)
 }
 
-/**
- * The record of an app.
- *
- * @throws ERR_AUTH_MARK where routes or scopes were declared before the package was loaded
- */
+/** The record of an app. @throws ERR_AUTH_MARK where routes or scopes were declared before the package was loaded */
 export function recordOf(app: FastifyInstance): AppRecord {
   const root = rootOf(app)
   const known = records.get(root)

@@ -25,7 +25,7 @@ export function routeReport(
       record.routes
         .filter(({ server }) => isWithin(server, scope))
         .flatMap(rowsOf)
-        // By character codes and not by a language, so that a snapshot is the same on every machine.
+        // Rows are sorted by character codes and not by a language, so that a snapshot is the same on every machine.
         .toSorted((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1))
     )
   }

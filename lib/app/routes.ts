@@ -26,7 +26,7 @@ export interface DeclaredRoute extends Decision {
   readonly isChanged: () => boolean
   /** All routes of the app that are known until now. */
   readonly all: readonly DeclaredRoute[]
-  /** See {@link undefinedHooks}; before hooks of other plugins replace them. */
+  /** The {@link undefinedHooks} of the route, found before hooks of other plugins replace them. */
   readonly undefinedHooks: readonly string[]
 }
 

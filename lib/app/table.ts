@@ -36,7 +36,7 @@ export function constraintsText(constraints: AuthnRoute['constraints']): string 
 /** Escapes characters that would break the table or the terminal. */
 export function visible(text: string): string {
   if (/^[ -~]*$/.test(text)) return text
-  // Not a literal, for which V8 collects all these characters when it loads the package.
+  // V8 would collect all these characters when it loads a package with this expression as a literal.
   const unprintable = new RegExp(String.raw`\p{C}`, 'gu')
   return text.replaceAll(unprintable, (found) => `\\u{${found.codePointAt(0)?.toString(16)}}`)
 }

@@ -34,7 +34,7 @@ export function configBasicAuthenticator(config?: BasicConfig): Authenticator<Ba
     scheme: 'Basic',
     openapi: { type: 'http', scheme: 'basic' },
     init: state.init,
-    // With another password, basicAuthenticator beside it rejects the request after the work of bcrypt, whose absence would
+    // A wrong password is left to a basicAuthenticator beside this one, which runs bcrypt: a faster rejection would
     // tell which username is the configured one.
     accepts(request) {
       const pair = parseBasic(request.headers.authorization)

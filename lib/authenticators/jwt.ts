@@ -143,9 +143,8 @@ export function localTokenIn(
 }
 
 /**
- * Which tokens an authenticator accepts, and whom it asks for their users; undefined for tokens of other keys.
- *
- * @internal
+ * Describes the tokens that an authenticator accepts, and the user service that it asks; undefined for tokens of other
+ * keys. @internal
  */
 export function tokensOf(
   { [kLocalTokens]: own }: Authenticator & LocalTokens,

@@ -87,8 +87,8 @@ function haveSameClaims(one: Claims, other: Claims): boolean {
 }
 
 /**
- * One object; or two with the same members and the same function `findByUsername` among them, which options that are
- * written twice give. Of two classes with members in common, such as a database, each may find its own users.
+ * Whether two services find the same users: one object, or two with the same members and the same function
+ * `findByUsername`, as options that are written twice. Two instances of classes may each find their own users.
  */
 export function isSameService(one?: UserService, other?: UserService): boolean {
   if (one === undefined || other === undefined || one === other) return true

@@ -7,7 +7,7 @@ import type { Session, SessionError, SessionOptions, SessionResult } from '../..
 
 export type * from '../../types/browser.js'
 
-/** What browsers have, and other environments may lack. Names of the DOM are known in this file only. */
+/** The members of browsers that other environments may lack. Names of the DOM are known in this file only. */
 interface Surroundings {
   readonly location?: { readonly origin: string }
   readonly localStorage: {
@@ -23,7 +23,6 @@ interface Surroundings {
   }
 }
 type Listen = (type: string, listener: () => void, options: { signal: AbortSignal }) => void
-/** What a response may have. */
 interface Answer {
   readonly token?: string
   readonly refreshToken?: string
@@ -93,7 +92,7 @@ export function createSession(options: SessionOptions = {}): Session {
     // Without locks, another tab has logged in meanwhile, and the cookies of this refresh would replace the new ones.
     refreshing?.abort()
     const reason = id ? 'login' : entry === 'expired' ? entry : 'logout'
-    // Apart, so that an error of the app breaks nothing here.
+    // The callback runs as a microtask, so that an error of the app breaks nothing here.
     queueMicrotask(() => closed.signal.aborted || onChange?.({ loggedIn: id !== '', reason }))
   }
 
@@ -102,7 +101,7 @@ export function createSession(options: SessionOptions = {}): Session {
     const { token, refreshToken, expiresIn } = answer ?? {}
     if (id !== undefined && id !== user()) return
     if (tokens) {
-      // So responds a server with the option `cookies`. Kept, it would replace a token that works.
+      // A server with the option `cookies` responds so. If it were stored, it would replace a token that works.
       if (!token || !refreshToken) throw failure('The response has no tokens.', 200)
       await tokens.set(refreshToken)
       accessToken = token
@@ -157,7 +156,7 @@ export function createSession(options: SessionOptions = {}): Session {
       const { ok, status } = response
       const read = status === 204 ? null : response.json()
       const answer = (await read?.catch((error: unknown) => {
-        // Such as the page of a captive portal.
+        // A 200 that is no JSON is not from the API: it may be the page of a captive portal.
         if (ok) throw error
       })) as Answer | null | undefined
       const found = answer ?? null
@@ -229,13 +228,13 @@ export function createSession(options: SessionOptions = {}): Session {
     return result
   }
 
-  /** The same, but aborts a refresh of this tab, so that no login or logout waits for a server that hangs. */
+  /** Runs alone, but aborts a refresh of this tab first, so that no login or logout waits for a server that hangs. */
   function aloneNow(run: () => Promise<SessionResult>): Promise<SessionResult> {
     refreshing?.abort()
     return alone(run)
   }
 
-  /** Once for all in this tab who need it. */
+  /** Refreshes once for all requests of this tab that wait for it. */
   function renew(): Promise<void> {
     renewing ??= exchange(shared(), alone).finally(() => {
       renewing = undefined
@@ -301,7 +300,7 @@ export function createSession(options: SessionOptions = {}): Session {
             if (/finish|password\/change/.test(route)) return answer && keep(answer, sent)
             return route === 'account/delete' && end('logout')
           },
-          // It has its turn already.
+          // This request has its turn already, so its refresh must not wait for one.
           (input, init) => fetchAsUser(input, init, () => exchange(shared(), (run) => run())),
         ),
       ),
@@ -334,7 +333,7 @@ function limited(milliseconds: number, stop = new AbortController()): AbortSigna
   return stop.signal
 }
 
-/** What a response says about itself, by default in `error`; Fastify's own errors say it in `message`. */
+/** The message of a response: by default its `error`; Fastify's own errors have it in `message`. */
 function textOf(answer: Answer | null, status: number): string {
   const isText = (text: unknown): text is string => typeof text === 'string'
   return [answer?.message, answer?.error].find(isText) ?? `The server responded with ${status}.`

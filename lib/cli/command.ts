@@ -15,7 +15,7 @@ export const exits = {
   /** The answer is no, something was found, or the command failed. */
   no: 1,
   usage: 2,
-  /** What shells report for a program that was ended with Ctrl-C. */
+  /** The exit code that shells report for a program that Ctrl-C has stopped. */
   cancelled: 130,
 } as const
 export type Exit = (typeof exits)[keyof typeof exits]

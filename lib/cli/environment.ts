@@ -20,7 +20,7 @@ export const variables: readonly string[] = [
   'AUTH_BASIC_PASSWORD',
 ]
 
-// Not --env-file: Node.js looks for that among the arguments of programs too (nodejs/node#54232).
+// The name is not --env-file: Node.js looks for that among the arguments of programs too (nodejs/node#54232).
 export const envOption = new Option(
   '--env <file>',
   'a file of variables; those that are already set take precedence',
@@ -68,7 +68,7 @@ export function listOption(flags: string, text: string): Option {
 
 /** Completes `process.env` by a file, as `node --env-file` does it. @throws CliError when it cannot be read */
 export async function loadEnvironment(file: string): Promise<void> {
-  // Not a named import: Node 20.0 to 20.11 have no such function.
+  // A named import would fail in Node 20.0 to 20.11, which have no such function.
   const { parseEnv } = util as { parseEnv?: (text: string) => Environment }
   if (parseEnv === undefined) fail('--env needs Node 20.12 or later.')
   for (const [name, value] of Object.entries(parseEnv(await readText(file, 'env file')))) {
@@ -89,7 +89,7 @@ export function inVariables(message: string): string {
     )
 }
 
-/** What is wrong with the configuration. @throws any error that is about something else */
+/** Says what is wrong with the configuration. @throws any error that is about something else */
 export function startupError(error: unknown): string {
   if (error instanceof CliError) return [error.message, error.remedy].join(' ').trim()
   if (isUsageError(error)) return inVariables(error.message)

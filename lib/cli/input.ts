@@ -58,7 +58,7 @@ export async function askHidden(
   { stdin, stderr }: Io,
   questions: readonly string[],
 ): Promise<string[]> {
-  // What is typed would be written there.
+  // The terminal writes what is typed to this output, which shows nothing.
   const output = new Writable({ write: (_chunk, _encoding, done) => done() })
   const terminal = createInterface({ input: stdin, output, terminal: true, historySize: 0 })
   terminal.on('SIGINT', () => terminal.close())

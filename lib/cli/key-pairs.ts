@@ -46,7 +46,7 @@ export interface Wanted {
 /** @throws CliError when the key cannot be encrypted: it is never written unencrypted beside encrypted ones */
 export async function makeKey({ alg, state, bits, passphraseEnv }: Wanted): Promise<SetKey> {
   const { family, minimumBits = 0 } = algorithmOf(alg)
-  // Not a thumbprint, of which one in 64 begins with "-" and looks like an option.
+  // The name is no thumbprint: one in 64 of those begins with "-" and looks like an option.
   const kid = randomBytes(16).toString('hex')
   if (family === 'secret') {
     if (passphraseEnv !== undefined) {

@@ -48,7 +48,7 @@ const prefixOption = new Option(
   'the prefix of the store in the app',
 ).makeOptionMandatory()
 
-/** What commands over a store share. @param option - the option of the plugin that names a registration */
+/** Makes what all commands over a store share. @param option - the option of the plugin that names a registration */
 export function storeCommand(
   kind: StoreKind<unknown>,
   name: string,
@@ -89,7 +89,7 @@ export async function withStore<Store, Result>(
   }
   const url = String(process.env[variable])
   if (!storeUrl.test(url) || !URL.canParse(url)) {
-    // What the packages say of such a value would quote parts of the password.
+    // The errors of the packages would quote parts of the password.
     fail(
       `${variable} is not the URL of a store.`,
       'Expected redis://user:password@host:6379 or postgres://user:password@host:5432/app. Characters such as / @ ? # in a password have to be percent-encoded: %2F %40 %3F %23',
@@ -128,7 +128,7 @@ async function packageOf<Module>(name: string): Promise<Module> {
   return (await import(pathToFileURL(file).href)) as Module
 }
 
-/** With an `@` before the host only: after it, what is taken for the host may be a part of the password. */
+/** An `@` may stand before the host only: after a second one, the supposed host may be a part of the password. */
 const storeUrl = /^(?:rediss?|postgres(?:ql)?):\/\/(?:[^@/?#]*@)?[^@]*$/
 
 /** Masks the password of a URL, also one in a parameter, as it is written and decoded. */

@@ -4,7 +4,7 @@ import type { SigningMethod } from '../../types/jwt.js'
 /** The option of `jwt` that holds the key of an algorithm. */
 export type KeyFamily = 'secret' | 'rsa' | 'ecdsa' | 'eddsa'
 
-/** One algorithm (RFC 7518 §3.1, RFC 8037 §3.1). */
+/** A signing algorithm (RFC 7518 §3.1, RFC 8037 §3.1). */
 interface AlgorithmRow {
   readonly family: KeyFamily
   /** Least size of the key in bits: RFC 7518 §3.2 for HMAC, §3.3 and §3.5 for RSA. */
@@ -38,6 +38,6 @@ export const signingMethods = Object.keys(algorithms) as readonly SigningMethod[
 /** @throws ERR_AUTH_OPTION for a value that is not a supported method */
 export function algorithmOf(method: SigningMethod): AlgorithmRow {
   const row: AlgorithmRow | undefined = algorithms[method]
-  // What was found is not quoted: other packages take the secret as this argument.
+  // The value is not quoted: other packages take the secret as this argument.
   return row ?? wrongOption(`signing method: expected one of ${signingMethods.join(', ')}.`)
 }

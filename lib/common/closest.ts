@@ -7,7 +7,7 @@ export function didYouMean(name: string, known: readonly string[], prefix = ''):
   return closest ? ` Did you mean "${prefix}${closest.each}"?` : ''
 }
 
-/** How many letters have to be added, removed or replaced (Levenshtein); too high where it is more than `most`. */
+/** The Levenshtein distance of two names, or a higher number where it is more than `most`. */
 function distance(one: string, other: string, most: number): number {
   if (one === '' || other === '' || most === 0) return one === other ? 0 : one.length + other.length
   const [rest, otherRest] = [one.slice(1), other.slice(1)]

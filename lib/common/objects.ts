@@ -34,7 +34,7 @@ export function isPlain(value: unknown): value is Record<PropertyKey, unknown> {
   return prototype === Object.prototype || prototype === null
 }
 
-/** To be called with what a function of the app has returned: a rejection that nothing handles would end the process. */
+/** Ignores what a promise of the app rejects with: an unhandled rejection would end the process. */
 export function ignoreRejection(value: unknown): void {
   if (isThenable(value)) Promise.resolve(value).catch(() => undefined)
 }

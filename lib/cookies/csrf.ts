@@ -6,11 +6,7 @@ import { quotedAddress } from '../options/address.js'
 /** Methods that change nothing (RFC 9110 §9.2.1), which links and images of other sites may therefore use. */
 export const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 
-/**
- * The option `cookies.trustedOrigins`.
- *
- * @throws ERR_AUTH_OPTION for a string that no browser would send
- */
+/** The option `cookies.trustedOrigins`. @throws ERR_AUTH_OPTION for a string that no browser would send */
 export function trustedOf(origins: readonly string[]): ReadonlySet<string> {
   for (const [index, origin] of origins.entries()) {
     if (isOrigin(origin)) continue

@@ -21,7 +21,6 @@ const overHttp =
 const crossSiteLogin =
   'fastify-authn: a page of another site has logged in. Browsers neither keep nor send SameSite cookies there, so its next request will be anonymous. Open the page on the host of the API, or on another host of its site: localhost and 127.0.0.1 are two sites. This is logged once'
 
-/** For API documents. */
 const documented = {
   schema: () =>
     Type.Object(
@@ -32,13 +31,12 @@ const documented = {
 
 export { resolve, schema } from './options.js'
 
-/** For the test kit. */
 export interface CookiesTesting {
   /** The name of the cookie that a request like this one would have its access token in. */
   cookieName(request: FastifyRequest): string
 }
 
-/** By the registrations, what {@link ResolvedCookies} says of the names. */
+/** The option `cookies.name` of each registration. */
 const names = new WeakMap<Registration, string>()
 
 /** The option `cookies`: tokens in cookies, which pages of other sites cannot use. */

@@ -11,7 +11,7 @@ import { unverifiedPart } from '../tokens/claims.js'
 export function setCookies(reply: FastifyReply, cookies: readonly NewCookie[]): void {
   const lines = cookies.map(lineOf)
   const present = [reply.getHeader('set-cookie') ?? []].flat().map(String)
-  // Removed first: Fastify adds to the array that is there, which may be another plugin's own.
+  // The header is removed first, because Fastify adds to the array that is there, which may be another plugin's own.
   void reply.removeHeader('set-cookie').header('set-cookie', [...present, ...lines])
 }
 
@@ -23,7 +23,7 @@ function lineOf(cookie: NewCookie): string {
   }
   const line = setCookie(cookie)
   if (line.length <= longestCookie) return line
-  // With the size, which is no secret: without it, a login that has no effect is hard to explain.
+  // The message has the size, which is no secret: without it, a login that has no effect is hard to explain.
   throw new AuthenticationFault(
     'ERR_AUTH_COOKIE',
     new RangeError('Give the token fewer claims: the user is looked up on every request anyway.'),

@@ -15,9 +15,7 @@ type Granted = ReadonlySet<string>
 
 type Key = keyof Needs
 
-/**
- * For each member of a mark: the function of `access` that it asks, and the error of a user who lacks what it needs.
- */
+/** The function of `access` that each member of a mark asks, and the error of a user who lacks what it needs. */
 const steps = {
   scope: { source: 'scopesOf', error: 'auth.insufficient-scope' },
   role: { source: 'rolesOf', error: 'auth.forbidden' },
@@ -41,7 +39,7 @@ export function requireAccess(
     return guarded.onError(rejectionOrFault('ERR_AUTH_ACCESS', error))
   }
   if (!(granted instanceof Promise)) return compare(guarded, needs, user, key, granted)
-  // Where the client has disconnected meanwhile, the handler must not run.
+  // If the client has disconnected meanwhile, the handler must not run.
   const unlessGone =
     <Value>(then: (value: Value) => void) =>
     (value: Value): void => {

@@ -5,7 +5,7 @@ import type { AuthUser } from '../../types/user-service.js'
 /** The key of a {@link Decision} in the `config` of its route. Fastify copies it with the `config`. */
 export const kDecision = Symbol('fastify-authn.decision')
 
-/** What is decided about a route when the app gets ready. */
+/** The decision about a route, made when the app gets ready. */
 export interface Decision {
   /** Null for an open route; undefined until the app is ready. */
   policy: RoutePolicy | null | undefined

@@ -54,7 +54,7 @@ class GuardedRequest implements Guarded {
     let outcome: unknown
     try {
       outcome = policy.authenticator.authenticate(request)
-      // Another thenable may settle twice.
+      // A thenable that is no Promise may settle twice.
       if (isThenable(outcome)) outcome = Promise.resolve(outcome)
     } catch (error) {
       return this.onError(error)
@@ -136,7 +136,7 @@ class GuardedRequest implements Guarded {
       if (policy.mode === 'try' && !isUserUnknown) setClaims(request, undefined)
       return this.allowAnonymous()
     }
-    // Without a user in the context: a handler with a user may have injected this request.
+    // The context gets no user: a handler with a user may have injected this request.
     runInContext(request, null, () => reject(this, error))
   }
 }

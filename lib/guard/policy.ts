@@ -27,7 +27,7 @@ export function policyOf(mark: unknown, place: string, registration: Registratio
   const chosen = members.length === 1 ? first : combine(members, place)
   const authenticator = kit.standIn?.(chosen, registration.app) ?? chosen
   const needs: Needs | null = needed.scope === null && needed.role === null ? null : needed
-  // Of an authenticator with several names, the first.
+  // An authenticator with several names is called by the first one.
   const nameOf = new Map([...authenticators].toReversed().map(([name, each]) => [each, name]))
   const namesOf = (each: Authenticator): readonly string[] =>
     each.members === undefined || nameOf.has(each)

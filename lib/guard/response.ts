@@ -45,9 +45,9 @@ export function setChallenges(
   const lacksScope = error.code === 'ERR_AUTH_INSUFFICIENT_SCOPE'
   const hasToken = readsHeader && Boolean(credentialsOf(request.headers.authorization, 'Bearer'))
   if (status !== 401 && !(lacksScope && hasToken)) return
-  // Of scopes any of which is enough, only the first: clients request all that are listed here.
+  // Clients request all scopes that are listed here, so of alternatives only the first is.
   const needed = scope && ('all' in scope ? scope.all.join(' ') : String(scope.any[0]))
-  // Sent only where the request has a token (RFC 6750 §3.1).
+  // A challenge names the problem only where the request has a token (RFC 6750 §3.1).
   const problem = hasToken && {
     error: lacksScope ? 'insufficient_scope' : 'invalid_token',
     error_description: description,
@@ -58,14 +58,14 @@ export function setChallenges(
   const more = features.map((feature) => feature.challenge?.({ status, scope }) ?? {})
   const ofBearer = Object.assign({ realm }, problem, ...more) as Record<string, string>
   const challenges = (lacksScope ? schemes.filter(isBearer) : schemes).map((scheme) =>
-    // `charset` is that of RFC 7617 §2.1.
+    // Basic challenges have `charset` (RFC 7617 §2.1).
     challenge(
       scheme,
       isBearer(scheme) ? ofBearer : { realm, charset: isBasic(scheme) ? 'UTF-8' : undefined },
     ),
   )
   if (challenges.length === 0) return
-  // One header line for each: browsers do not split a line that holds several challenges.
+  // Each challenge gets a header line, because browsers do not split a line that holds several.
   void reply.header('www-authenticate', challenges.length === 1 ? challenges[0] : challenges)
 }
 

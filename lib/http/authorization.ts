@@ -24,7 +24,7 @@ export interface BasicPair {
 }
 
 /**
- * What follows a scheme in an `Authorization` header (RFC 9110 §11.6.2).
+ * The credentials after a scheme in an `Authorization` header (RFC 9110 §11.6.2).
  *
  * @param scheme - best in its usual spelling, which is compared first
  * @returns `''` where nothing follows; MALFORMED where something else than a space follows the scheme; null when the

@@ -1,12 +1,12 @@
 /** Milliseconds from the first failure to the next attempt, doubled by each failure. */
 const first = 1_000
-/** The longest such pause, in milliseconds. */
+/** The longest pause, in milliseconds. */
 const longest = 30_000
 
 /** Milliseconds since a time. A clock that is set back makes keys older, never younger. */
 export const since = (time: number): number => Math.abs(Date.now() - time)
 
-/** When something that fails may be tried again: up to 1, 2, 4 … 30 seconds after failures. */
+/** Tells when something that fails may be tried again: up to 1, 2, 4 … 30 seconds after failures. */
 export class Backoff {
   #failures = 0
   failedAt = -Infinity

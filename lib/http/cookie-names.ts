@@ -9,7 +9,7 @@ const loopback = /^(?:::1|(?:::ffff:)?127\.\d{1,3}\.\d{1,3}\.\d{1,3})$/
 const forwarded = /^(?:x-forwarded-.*|forwarded|via|x-real-ip|cf-connecting-ip|true-client-ip)$/
 
 /**
- * What names of cookies begin with. Browsers accept one with `__Host-` only over TLS, with `Secure` and for one host, so
+ * The beginning of the names of cookies. Browsers accept `__Host-` only over TLS, with `Secure` and for one host, so
  * that neither a sibling subdomain nor an attacker on a connection without TLS can set it (RFC 6265bis §4.1.3.2).
  *
  * @param name - the option `cookies.name`, or an empty string

@@ -9,7 +9,7 @@ export const longestCookie = 4096
 /** A cookie for the header `Set-Cookie`. It is sent back to this host only. */
 export interface NewCookie {
   readonly name: string
-  /** Only `cookie-octet`: see {@link isCookieValue}. */
+  /** Only characters that {@link isCookieValue} accepts. */
   readonly value: string
   /** Seconds; 0 removes the cookie; null keeps it until the browser ends. */
   readonly maxAge: number | null
@@ -36,7 +36,7 @@ export function parseCookies(header: string): Cookies {
   for (let start = 0, end = 0; equals !== -1; start = end + 1) {
     end = header.indexOf(';', start)
     if (end === -1) end = header.length
-    // Only space and tab (RFC 9110 §5.6.3), and not what else trim() removes: to browsers, a name with a no-break space
+    // Only space and tab are skipped (RFC 9110 §5.6.3). trim() removes more: to browsers, a name with a no-break space
     // before `__Host-` is another one, which any subdomain may set.
     while (header[start] === ' ' || header[start] === '\t') start += 1
     if (equals > end) continue

@@ -19,7 +19,7 @@ export function sendDocument(
   const tag = `"${digestOf(text)}"`
   void reply.header('cache-control', `public, max-age=${maxAge}`).header('etag', tag)
   const condition = headers['if-none-match'] ?? ''
-  // The weak comparison.
+  // The comparison is weak: it ignores `W/` before a tag.
   const tags: readonly string[] = condition.match(/"[^"]*"/g) ?? []
   if (condition === '*' || tags.includes(tag)) return reply.code(304).send()
   return reply.header('content-type', type).send(Buffer.from(text))

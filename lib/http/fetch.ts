@@ -1,7 +1,7 @@
 import { withTimeout } from '../common/timeout.js'
 import { secureAddress } from './address.js'
 
-/** Why a fetch failed. Its message quotes nothing that the server has sent but the status. */
+/** The error of a fetch. Its message quotes nothing that the server has sent but the status. */
 export class FetchError extends Error {
   /** @param status - of the response, where that was not 200 */
   constructor(
@@ -32,7 +32,7 @@ export async function inTime<T>(
     const late = (): Error => new FetchError('it took too long')
     return await withTimeout(work(abort.signal), milliseconds, late)
   } finally {
-    // Also frees the connection of a response that was not read to its end.
+    // Aborting also frees the connection of a response that was not read to its end.
     abort.abort()
   }
 }
@@ -40,11 +40,7 @@ export async function inTime<T>(
 /** Redirects are not followed, since they could lead into our network. */
 const send: Send = (url, init) => fetch(url, { ...init, redirect: 'error' })
 
-/**
- * Sends a request that asks for no compression.
- *
- * @param by - Default: `fetch()`
- */
+/** Sends a request that asks for no compression. @param by - Default: `fetch()` */
 export function request(url: URL, init: RequestInit, by = send): Promise<Response> {
   const headers = new Headers(init.headers)
   headers.set('accept-encoding', 'identity')

@@ -7,27 +7,27 @@ import type { AuthMark } from '../../types/marks.js'
 
 /** A route that the plugin adds to an app. */
 export interface PluginRoute {
-  /** Its name in errors and in API documents; and in events and the log, where {@link authenticator} is not set. */
+  /** The name of the route in errors and API documents; in events and the log if {@link authenticator} is not set. */
   readonly kind: string
   readonly method: 'GET' | 'POST'
-  /** Below the prefix of its scope. */
+  /** The path below the prefix of the scope. */
   readonly path: string
-  /** Default: that of the registration. */
+  /** Default: the scope of the registration. */
   readonly scope?: FastifyInstance
-  /** For the error where the path is taken: the option that it belongs to, and what to do. */
+  /** If the path is taken, startup fails with an error that names this option and says what to do. */
   readonly option: string
   readonly ifTaken: string
   readonly body?: RouteBody
   readonly work: Work
-  /** Its mark. Default: it is open, and reads the credentials that it needs itself. */
+  /** Default: the route is open, and reads the credentials that it needs itself. */
   readonly mark?: AuthMark
-  /** Its name in the log and in events of rejections. Default: {@link kind}. */
+  /** The name of the route in the log and in events of rejections. Default: {@link kind}. */
   readonly authenticator?: string
-  /** What else they say of a rejection. */
+  /** More members of the events and log lines of rejections. */
   readonly about?: object
-  /** Sends something else for a rejection. */
+  /** Sends a response in place of the default rejection. */
   onRejection?(error: AuthenticationErrorLike, reply: FastifyReply): FastifyReply
-  /** For API documents, which leave out a route without. */
+  /** Shown in API documents. A route without `notes` is left out of them. */
   readonly notes?: RouteNotes
   readonly options?: RouteShorthandOptions
 }
@@ -39,7 +39,7 @@ export type Work = (
   started: number,
 ) => FastifyReply | Promise<FastifyReply>
 
-/** How a route reads its body: a JSON Schema for API documents, and a strict check, which converts no types. */
+/** The body of a route: a JSON Schema for API documents, and a strict check, which converts no types. */
 export interface RouteBody<Content = unknown> {
   readonly schema: TObject
   /**
@@ -52,7 +52,7 @@ export interface RouteBody<Content = unknown> {
 }
 
 export interface RouteNotes {
-  /** Besides those that all routes of the plugin have. */
+  /** The responses besides those that all routes of the plugin have. */
   readonly responses: Responses
   /** The authenticators whose credentials the route reads itself, and which a request may leave out. */
   readonly accepts?: readonly Authenticator[]
@@ -75,13 +75,13 @@ export function markPluginRoute<Options extends object>(
   return { ...options, [kPluginRoute]: route }
 }
 
-/** The options of the login route that the others get too. Not its hooks, which may expect a username. */
+/** The options of the login route that the others get too. Its hooks are left out, since they may expect a username. */
 export function sharedOptions(
   { config, constraints, bodyLimit, logLevel, schema }: RouteShorthandOptions,
   documented: object,
 ): RouteShorthandOptions {
   const { tags = ['authentication'], hide } = (schema ?? {}) as { tags?: string[]; hide?: boolean }
-  // Plain: Fastify's own types know these members only where @fastify/swagger is loaded.
+  // The type is a plain object: Fastify's own types know these members only where @fastify/swagger is loaded.
   const described: object = { ...documented, ...withoutUndefined({ tags, hide }) }
   return { ...withoutUndefined({ config, constraints, bodyLimit, logLevel }), schema: described }
 }

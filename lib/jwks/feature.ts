@@ -5,14 +5,14 @@ import type { JwtService } from '../tokens/service.js'
 
 interface Published {
   readonly scope: FastifyInstance
-  /** That of the last registration in the scope. */
+  /** The service of the last registration in the scope. */
   service: JwtService
 }
 
 /** The services whose keys are published, by the root of the app and by the path. */
 const published = new WeakMap<FastifyInstance, Map<string, Published>>()
 
-/** Seconds: shorter than the time for which a new key is published before it signs. */
+/** Seconds for which clients may cache the key set: fewer than a new key is published before it signs. */
 const maxAge = 300
 
 /**

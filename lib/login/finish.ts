@@ -7,7 +7,7 @@ import { viewOf } from '../users/view.js'
 import type { Registration } from '../feature.js'
 import type { LoginAttempt, TokenCarrier } from '../tokens/issued.js'
 
-/** Tokens in the JSON body. */
+/** Carries tokens in the JSON body. */
 export const bodyCarrier: TokenCarrier = {
   schema: (hasSessions) =>
     Type.Object(
@@ -15,7 +15,7 @@ export const bodyCarrier: TokenCarrier = {
         token: Type.String(),
         ...(hasSessions && { refreshToken: Type.String(), expiresIn: Type.Integer() }),
       },
-      // Written as code: Markdown would take <token> for an HTML tag and not show it.
+      // The header is written as code: Markdown would take <token> for an HTML tag and not show it.
       { description: 'A token, for the header `Authorization: Bearer <token>`.' },
     ),
   refreshToken: () => null,
@@ -25,7 +25,7 @@ export const bodyCarrier: TokenCarrier = {
 }
 
 export function sendBody(reply: FastifyReply, body: object): FastifyReply {
-  // Sent as a string, so that no response schema or serializer of the app changes or rejects it.
+  // The body is sent as a string, so that no response schema or serializer of the app changes or rejects it.
   return reply.header('content-type', 'application/json; charset=utf-8').send(JSON.stringify(body))
 }
 

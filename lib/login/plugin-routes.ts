@@ -14,7 +14,6 @@ import { markPluginRoute, type PluginRoute, type RouteBody } from '../http/plugi
 import type { Registration } from '../feature.js'
 import type { RejectionLike } from '../../types/errors.js'
 
-/** In bytes. */
 const bodyLimit = 16_384
 
 /**
@@ -37,7 +36,7 @@ export function declarePluginRoute(registration: Registration, route: PluginRout
     url: path,
     config: { ...config, auth: mark },
     onRequest: [firstHook(registration, route), ...[onRequest ?? []].flat()],
-    // Hidden: what @fastify/swagger leaves out of its documents.
+    // @fastify/swagger leaves a route with `hide` out of its documents.
     schema: { ...schema, ...(body && { body: body.schema }), ...(!notes && { hide: true }) },
     ...(body && { validatorCompiler: () => validatorOf(body) }),
     handler: handlerOf(registration, route),
@@ -63,7 +62,6 @@ export function throwTaken({ option, method, kind, ifTaken }: PluginRoute, url: 
   )
 }
 
-/** With the prefix of the scope. */
 export function urlOf({ prefix }: FastifyInstance, path: string): string {
   return `${prefix.replace(/\/$/, '')}${path}`
 }
@@ -103,7 +101,7 @@ function errorHandlerOf(
 
 function handlerOf(registration: Registration, route: PluginRoute) {
   const { kind, work, notes, authenticator = kind, about } = route
-  // Otherwise the challenge says nothing about a token in the header `Authorization`.
+  // A challenge speaks of the token in `Authorization` only if the route reads that header.
   const readsHeader = notes?.accepts !== undefined
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const started = performance.now()

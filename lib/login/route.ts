@@ -97,7 +97,6 @@ function loginRoute(registration: Registration, login: ResolvedLogin): PluginRou
   return { ...route, option: 'login.path', ifTaken: moveRoutes, options: routeOptions }
 }
 
-/** What to do where the path of the login route, or of one beside it, is taken. */
 export const moveRoutes =
   'Move the routes of fastify-authn with login: { path }, which also moves refresh and logout, login: { refreshPath } or login: { logoutPath }, or leave all of them out with login: false.'
 

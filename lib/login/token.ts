@@ -42,7 +42,7 @@ export function tokenIssuer(
     const tokens = await make(username, request, user).catch((error: unknown) => {
       throw faultOf('ERR_AUTH_TOKEN_FUNC', error)
     })
-    // Other tokens have no check that they could outlive: they are valid until they expire.
+    // Without a check, a token is valid until it expires whatever changes, so nothing has to be confirmed.
     if (tokenFunc !== undefined || tokenChecks.length > 0) await attempt.confirm()
     return tokens
   }

@@ -61,7 +61,7 @@ export function isAccessName(key: Key, name: unknown): name is string {
   return Check(names[key], name)
 }
 
-/** Such as `scope notes:read and notes:write; role editor or admin`. @param quote - around each name */
+/** Describes needs: `scope notes:read and notes:write; role editor or admin`. @param quote - around each name */
 export function needsText(needs: Partial<Needs>, quote = ''): string {
   const texts = (['scope', 'role'] as const).flatMap((key) => {
     const need = needs[key]

@@ -40,8 +40,8 @@ export function parseMark(given: unknown, place: string) {
 }
 
 /**
- * A copy without a prototype, so that a polluted Object.prototype adds no members, and with those that are not
- * enumerable, since without one the route would be more open than its mark says.
+ * Copies a mark: without a prototype, so that a polluted Object.prototype adds no members, and with members that are
+ * not enumerable, since without one the route would be more open than its mark says.
  */
 function own(given: object, place: string): object {
   for (const key of ['mode', 'use', 'scope', 'role']) {

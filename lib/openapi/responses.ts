@@ -52,7 +52,7 @@ export function pluginResponses(
   const forbidden = features.flatMap((feature) => feature.notes?.forbidden?.([method]) ?? [])
   const rejection = rejectionSchema(registration)
   const responses = {
-    // Without `errorBody`, the app's error handler may send any body.
+    // The app's error handler may send any body if `errorBody` is not set.
     400: { ...(errorBody && rejection), description: 'The body is malformed.' },
     ...notes?.responses,
     ...(forbidden.length > 0 && { 403: forbidden.join(' Or: ') }),
@@ -62,7 +62,7 @@ export function pluginResponses(
   return withBodies(responses, rejection)
 }
 
-/** Adds what a description leaves out: no body, for which the type `null` stands, or that of a rejection. */
+/** Adds the body that a description leaves out: the type `null` for none, or that of a rejection. */
 function withBodies(responses: Responses, rejection: object): Responses {
   const entries = Object.entries(responses).map(([status, response]) => {
     if (typeof response !== 'string') return [status, response]

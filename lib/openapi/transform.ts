@@ -19,7 +19,6 @@ interface RouteSchema {
   readonly security?: readonly Requirement[]
 }
 
-/** The argument of a `transform` of @fastify/swagger. */
 interface TransformInput {
   readonly schema?: RouteSchema
   readonly url: string
@@ -28,7 +27,6 @@ interface TransformInput {
   readonly swaggerObject?: OpenApiDocument
 }
 
-/** The option `transform` of @fastify/swagger. */
 export type Transform = (input: TransformInput) => { schema?: RouteSchema; url?: string }
 
 /** Runs the app's own transform, and adds the access to the route. */
@@ -52,7 +50,7 @@ export function transform(
   return { ...result, schema: isOwn ? { ...described, body, querystring } : described }
 }
 
-/** What a document shows of a route, besides its schema. */
+/** The notes on a route that a document gets besides its schema. */
 interface Notes extends Pick<
   RoutePolicy,
   'members' | 'allowsAnonymous' | 'needs' | 'registration'
@@ -84,10 +82,10 @@ function describe(schema: RouteSchema, notes: Notes, document: OpenApiDocument):
   const { members, registration, allowsAnonymous, needs, responses } = notes
   const { operationId = notes.operationId } = schema
   const scope = needs?.scope ?? null
-  // Also called where the schema has its own "security", which may name these schemes.
+  // Schemes are added even if the route has its own "security", which may name them.
   const { requirements, listsScopes } = requireSchemes(document, members, registration, scope)
-  // First, for tools that show or use the first alternative. It is also stated where nothing else can be, but the
-  // document asks for credentials everywhere; an open route needs an empty list there.
+  // The empty alternative comes first, for tools that show or use only one. An empty list makes an open route open
+  // where the document asks for credentials everywhere.
   const isGlobal = document.security !== undefined
   const needsNone = allowsAnonymous && members.length > 0 && (requirements.length > 0 || isGlobal)
   const security = needsNone ? [{}, ...requirements] : requirements

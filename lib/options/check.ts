@@ -129,7 +129,7 @@ export function byName(member: Type.TSchema, description?: string): Type.TObject
   return Type.Object({}, { additionalProperties: member, ...(description && { description }) })
 }
 
-/** One of several values, which the error lists. */
+/** A schema of fixed values, which the error lists. */
 export function oneOf(
   values: readonly (string | boolean)[],
   description = `one of ${values.join(', ')}`,

@@ -39,7 +39,7 @@ export const defaults = {
   },
   credentialCache: { max: 1000, ttl: 60 },
   throttle: { perUsername: 10, perAddress: 100, window: 900 },
-  /** What tells the records of several registrations in one store apart, and the first part of their names. */
+  /** The name of a registration in a store, and the prefix of all names in stores in memory. */
   store: { name: 'default' },
   memoryPrefix: 'fastify-authn',
   jwtAuthenticator: { optional: false, claimName: 'sub' },

@@ -43,7 +43,7 @@ export const keyValue = text('PEM text, or the path of a PEM file', { secret: tr
 
 export const passphrase = text('a non-empty string', { secret: true })
 
-/** How long it has to be depends on the algorithm. */
+/** The least length of a secret depends on the algorithm, so it is checked with the keys. */
 export const secretSchema = Type.Union([Type.String(), Type.Uint8Array()], {
   description: 'a string or a Buffer',
   secret: true,

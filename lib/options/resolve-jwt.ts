@@ -11,7 +11,7 @@ export interface ResolvedRules {
   readonly issuer: string | undefined
   /** False: the claim is not checked; undefined: a token must not have it. */
   readonly audience: readonly string[] | false | undefined
-  /** As `comparable()` spells them; undefined for a token without one. */
+  /** The accepted values in the form of `comparable()`; undefined accepts a token without one. */
   readonly typ: ReadonlySet<string | null | undefined>
 }
 
@@ -26,7 +26,7 @@ export function resolveJwtConfig(config: unknown) {
     ...withDefaults(defaults.jwt, checked),
     ...fillRules(checked, { ...defaults.tokenRules, typ: defaults.typ }),
     keys,
-    // With `keys` it has no default.
+    // The method has no default beside `keys`.
     signingMethod: signingMethod ?? (keys === undefined ? defaults.jwt.signingMethod : undefined),
     tokenCache: tokenCache !== false && withDefaults(defaults.tokenCache, tokenCache),
     reloadEvery: reloadEvery ?? (typeof keys === 'string' ? defaults.keySet.reloadEvery : 0),

@@ -47,7 +47,7 @@ export function resolveOptions(options: unknown, ofFeatures: readonly string[] =
   return {
     ...resolved,
     requireMarks: requireMarks === true ? {} : requireMarks,
-    // Where the app has set it, startup fails if the route could not work.
+    // If the app has set the option, startup fails where the route could not work.
     login:
       login !== false &&
       Object.assign(withDefaults(defaults.login, login), { isExplicit: login !== undefined }),

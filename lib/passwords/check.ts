@@ -101,7 +101,7 @@ async function compareInTurn(
   })
 }
 
-/** Makes the function that reads the hash of a user: null, with a warning, for what is no hash or above a ceiling. */
+/** Makes the function that reads the hash of a user: null, with a warning, if it is no hash or above a ceiling. */
 function createHashReader({ passwordField, hashing }: CheckTools) {
   const { maxCost, maxMemory } = hashing
   const warned = new Set<HashKind>()
@@ -111,7 +111,7 @@ function createHashReader({ passwordField, hashing }: CheckTools) {
       throw faultOf('ERR_AUTH_PASSWORD_FIELD', new TypeError(text))
     }
     const value = (user as Record<string, unknown>)[passwordField]
-    // Of a user who logs in otherwise.
+    // A user with null has no password and logs in otherwise.
     if (value === null) return null
     const read = readHash(value, hashing)
     if (read.hash === null) {
@@ -129,7 +129,7 @@ function createHashReader({ passwordField, hashing }: CheckTools) {
   }
 }
 
-/** Why rejections for a user with such a hash take longer than those of unknown names; null where they do not. */
+/** The warning about a hash that makes rejections slower than those of unknown names; null for any other hash. */
 function timeProblemOf({ kind, strength }: StoredHash, { profiles }: Hashing): string | null {
   const profile = profiles.find((each) => each.kind === kind)
   if (profile && kind.work(strength) <= kind.work(profile.strength)) return null

@@ -23,7 +23,7 @@ export class CredentialCache {
 
   /** @param options - `ttl` in seconds */
   constructor({ max, ttl }: { readonly max: number; readonly ttl: number }) {
-    // By size, since with `max` they allocate all entries at once. With a resolution of 0 they start no timers.
+    // `maxSize` limits the entries, since `max` would allocate all of them at once. A resolution of 0 starts no timers.
     const sizes = { maxSize: max, sizeCalculation: () => 1 }
     const options = { ...sizes, ttl: Math.ceil(ttl * 1000), ttlResolution: 0 }
     this.#known = new LRUCache(options)
@@ -74,7 +74,7 @@ export class CredentialCache {
       try {
         return await running
       } catch (error) {
-        // Where the request that began it was abandoned or rejected, this one tries again.
+        // If the request that began the comparison was abandoned or rejected, this one tries again.
         const isTheirs = error === ABANDONED || isAuthenticationError(error)
         if (!isTheirs || isGone(request)) throw error
       }

@@ -24,7 +24,7 @@ export interface Profile<Kind extends HashKind = HashKind> {
   readonly strength: Strength
 }
 
-/** In bytes, without options of an app. The limit is there for the work that a long text takes (CVE-2013-1443). */
+/** The longest password in bytes, without options of an app: longer texts take too much work (CVE-2013-1443). */
 export const longestText = 512
 
 /** The most bytes of a password that an algorithm accepts by default. */
@@ -33,7 +33,6 @@ export const longestFor = ({ longest }: HashKind): number => Math.min(longest, l
 const algorithm = oneOf(kinds.map(({ name }) => name))
 const parameterNames = Object.keys(noStrength) as (keyof Strength)[]
 
-/** The parameters of a hash, by their names. */
 export const parametersOf = (strength: Strength): [string, number][] =>
   Object.entries(strength).filter(([, value]) => value > 0)
 
@@ -162,7 +161,7 @@ export function ceilingOf(
   return null
 }
 
-/** Whether an algorithm takes less with some parameters. */
+/** Whether a hash takes less memory or work than the least that is wanted. */
 export function isBelow(
   { kind, strength }: Profile,
   least: { readonly memory: number; readonly work: number },

@@ -16,7 +16,7 @@ import {
 
 let opened: Hashing | undefined
 
-/** Without options of an app: the default limits, and a false that may be fast. */
+/** Opens hashing without the options of an app: it has the default limits, and a false may be fast. */
 function openHashing(): Hashing {
   if (opened !== undefined) return opened
   const hashing = resolveHashing({})

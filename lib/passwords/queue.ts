@@ -7,7 +7,7 @@ import { defaults } from '../options/defaults.js'
 
 interface QueueSettings {
   readonly concurrency: number | undefined
-  /** KiB that all may take together. */
+  /** KiB that all hashes may take together. */
   readonly budget: number | undefined
   readonly maxQueue: number
   readonly maxWait: number
@@ -15,7 +15,7 @@ interface QueueSettings {
 
 /** Places and memory for hashing, and the requests that wait for it, in order of arrival. */
 class Slots {
-  /** Begins each that waits, with its KiB. A map keeps the order, and allows removal when a client disconnects. */
+  /** The callbacks of waiting requests in order of arrival, each with the memory that it needs in KiB. */
   readonly waiting = new Map<() => void, number>()
   /** KiB that are not reserved. */
   memory: number
@@ -36,7 +36,7 @@ class Slots {
     this.memory -= memory
   }
 
-  /** Starts the first ones. A smaller one behind the first has to wait too, or the large one would wait for ever. */
+  /** Starts waiting requests in order. A smaller one behind the first waits too, or the first would wait for ever. */
   next(): void {
     for (const [enter, memory] of this.waiting) {
       if (!this.hasRoom(memory)) return
@@ -95,7 +95,7 @@ export class HashingQueue {
     wanted = 0,
   ): Promise<T> {
     if (request !== undefined && isGone(request)) throw ABANDONED
-    // More than the whole budget would wait for ever.
+    // Work that needs more than the whole budget would wait for ever.
     const memory = Math.min(wanted, this.#slots.budget)
     const waits = !this.isIdle(memory)
     if (waits) await this.#wait(request, memory)
@@ -130,7 +130,7 @@ export class HashingQueue {
         unwatch?.()
         settle()
       }
-      // The next one may need less.
+      // The request behind it may need less memory.
       const abandon = (error: unknown): void => {
         leave(() => reject(error))
         this.#slots.next()

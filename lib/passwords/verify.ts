@@ -5,7 +5,7 @@ import type { HashAlgorithmKind, HashKind, StoredHash } from './kinds/hash-kind.
 import { nfcOf } from './nfc.js'
 import type { HashingQueue } from './queue.js'
 
-/** What comparing and hashing needs of the options of an app. */
+/** The options of an app that comparing and hashing need. */
 export interface Hashing extends Omit<ResolvedHashing, 'queue'> {
   readonly queue: HashingQueue
   readonly maxPasswordBytes: number | false
@@ -50,7 +50,7 @@ export function longestOf({ maxPasswordBytes, wanted }: Hashing): number {
 function planOf({ profiles, maxPasswordBytes }: Hashing, text: string, stored: StoredHash | null) {
   const bytes = Buffer.byteLength(text)
   const isShort = maxPasswordBytes === false || bytes <= maxPasswordBytes
-  // bcrypt ignores what comes after, which is for those who ask for it.
+  // bcrypt ignores all bytes after the 72nd. Longer passwords are compared only with `maxPasswordBytes: false`.
   const fits = maxPasswordBytes === false || bytes <= (stored?.kind.longest ?? 0)
   const hash = bytes > 0 && isShort && fits ? stored : null
   const missing = profiles.flatMap(({ kind, strength }) => {
@@ -61,7 +61,7 @@ function planOf({ profiles, maxPasswordBytes }: Hashing, text: string, stored: S
 }
 
 /**
- * Compares in turn: the NFC of a password, then the password as it was typed, of which hashes of other programs are. A
+ * Compares the NFC of a password, then the password as it was typed, which is what other programs hash. A
  * mismatch takes the work of all profiles for each, even if the stored hash is weaker or the client disconnects
  * meanwhile: its time must not tell which users exist.
  *
@@ -133,7 +133,7 @@ export function isOutdated(
   stored: StoredHash | null,
 ): boolean {
   const least = { memory: kind.memory(strength), work: kind.work(strength) }
-  // argon2i is of the kind of argon2id.
+  // A hash of argon2i has the kind of argon2id, but another name.
   return stored === null || stored.name !== kind.name || isBelow(stored, least)
 }
 

@@ -21,7 +21,7 @@ export function decorateRequests(app: FastifyInstance): void {
     )
   }
   app.decorateRequest(kRequestState, undefined)
-  // Getters, because scopes that were made before the plugin was registered inherit them, but not values.
+  // These are getters, because scopes that were made before the plugin was registered inherit them, but not values.
   app.decorateRequest('user', {
     getter(this: FastifyRequest): AuthUser {
       return (stateOf(this)?.user ?? null) as AuthUser
@@ -34,8 +34,8 @@ export function decorateRequests(app: FastifyInstance): void {
     getter(this: FastifyRequest): Record<string, unknown> {
       return extraOf(this)
     },
-    // Where a scope has called `decorateRequest('extra', null)` before, Fastify assigns that to each of its requests. Without
-    // a setter that throws where nothing catches it, and ends the process.
+    // After `decorateRequest('extra', null)` of a scope, Fastify assigns null to each of its requests. Without a setter
+    // that throws where nothing catches it, and ends the process.
     setter(this: FastifyRequest, extra: unknown): void {
       if (typeof extra === 'object' && extra !== null) {
         throw new TypeError('request.extra cannot be replaced: put something into it.')

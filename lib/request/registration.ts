@@ -19,7 +19,7 @@ export function requireRegistration(name: string, app: FastifyInstance): Registr
   return registrationOf(app) ?? wrongOption(`${problem}${registeredByOther(app)}`)
 }
 
-/** What to do where a scope, or one around it, has a registration of another copy of the package; else empty. */
+/** The remedy where a scope, or one around it, has a registration of another copy of the package; else empty. */
 export function registeredByOther(server: object | null): string {
   if (server === null) return ''
   const { description } = kRegistration

@@ -9,25 +9,25 @@ import type { AuthUser, StoredUser } from '../../types/user-service.js'
 /** The key under which `request.extra` holds the claims of a valid token. */
 export const EXTRA_JWT_CLAIMS: ExtraJwtClaimsKey = 'jwtClaims'
 
-/** Global, since `storedUser` may come from another copy of the package than the plugin. */
+/** The symbol is global, since `storedUser` may come from another copy of the package than the plugin. */
 export const kRequestState: unique symbol = Symbol.for('fastify-authn.request-state')
 
 /** The scopes and roles that the credentials of a request give, in place of the claims and of the user. */
 export interface Grants {
   readonly scopes?: ReadonlySet<string>
   readonly roles?: ReadonlySet<string>
-  /** Whether functions of `access` cannot give more. */
+  /** True if the functions of `access` cannot give more than these. */
   readonly isLimit: boolean
 }
 
 const none: readonly string[] = []
 
-/** What the plugin keeps on a request. One property for all: V8 slows down objects that get several more. */
+/** The state of the plugin on a request. It is one property, because V8 slows down objects that get several more. */
 function createState() {
   return {
     /** `request.user`: the user without the password hash. */
     user: null as AuthUser | null,
-    /** What the user service returned. */
+    /** The user as the user service returned it. */
     stored: null as object | null,
     claims: null as JwtClaims | null,
     /** Whether the claims are those of a token of our own keys. */
@@ -38,13 +38,13 @@ function createState() {
     asked: null as Authenticator | null,
     /** The name of the authenticator that has accepted the user. */
     authenticator: null as string | null,
-    /** What events and log lines say of the credentials. */
+    /** The members of events and log lines that describe the credentials. */
     logFields: null as Readonly<Record<string, string>> | null,
-    /** The members of `request.extra` that say more of the credentials. */
+    /** The members of `request.extra` that describe the credentials. */
     extraKeys: none,
     lang: null as string | null,
     cookies: null as Cookies | null,
-    /** How to authenticate the request again, where it may wait for a body, and since when it has waited. */
+    /** Set for a request with a body: since when it waits for it, and how to authenticate it again. */
     again: null as { readonly since: number; readonly begin: Begin } | null,
   }
 }
@@ -101,13 +101,12 @@ export function forgetUser(request: FastifyRequest): void {
     Reflect.deleteProperty(extra, key)
 }
 
-/** Keeps which member of an `anyOf()` was asked. */
 export function setAsked(request: FastifyRequest, member: Authenticator): void {
   ensureState(request).asked = member
 }
 
 /**
- * @param claims - undefined for none, after all
+ * @param claims - undefined removes claims that were set before
  * @param isLocal - whether a key of our own has verified the token
  */
 export function setClaims(
@@ -122,8 +121,8 @@ export function setClaims(
 }
 
 /**
- * @param logFields - what events and log lines say of the credentials
- * @param extra - what `request.extra` says of them
+ * @param logFields - the members of events and log lines that describe the credentials
+ * @param extra - the members of `request.extra` that describe them
  */
 export function setCredential(
   request: FastifyRequest,

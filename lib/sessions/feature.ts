@@ -15,11 +15,7 @@ export { resolve, schema } from './options.js'
 /** The tools of each registration, by its scope. */
 const toolsOf = new WeakMap<FeatureContext['app'], SessionTools>()
 
-/**
- * The option `sessions`: refresh tokens, logout, and access tokens that can be revoked.
- *
- * @throws ERR_AUTH_OPTION
- */
+/** The option `sessions`: refresh tokens, logout, and access tokens that can be revoked. @throws ERR_AUTH_OPTION */
 export function create(context: FeatureContext<ResolvedSessions>): Feature {
   const { app, options } = context
   if ((options.jwt ?? options.jwtService) === undefined) {
@@ -37,7 +33,7 @@ export function create(context: FeatureContext<ResolvedSessions>): Feature {
   if (service.hasKeySet) service.require(method, 'sign', 'the option "sessions"')
   const { store, client, revocations } = tools
   store.watch(revocations)
-  /** For registrations with the same keys, which accept the tokens of these sessions. */
+  /** Rejects revoked sessions in registrations with the same keys, which accept the tokens of these sessions. */
   const ofOthers: TokenCheck = {
     claims(claims) {
       if (isOwnSession(tools, String(claims.sid))) revocations.check(claims)

@@ -30,7 +30,7 @@ export async function beginSession(
   // The store has `sub` as a string.
   const data = { begun, authTime: attempt.authTime, ...(typeof sub === 'number' && { sub }) }
   const remaining = Math.min(lifetime, idle)
-  // Signed before the session is stored, so that claims that cannot be signed leave no session behind.
+  // Tokens are signed before the session is stored, so that claims that cannot be signed leave no session behind.
   const refreshToken = newRefreshToken()
   const tokens = sessionTokens(tools, { sid, claims, user, refreshToken, now, remaining })
   const session = {
@@ -42,18 +42,18 @@ export async function beginSession(
     idle,
     revocationTtl: tools.revocationTtl,
     maxPerUser,
-    // Behind a proxy, the address of the client only with Fastify's `trustProxy`.
+    // Behind a proxy, this is the address of the client only with Fastify's `trustProxy`.
     address: shortened(request.ip, 64),
     userAgent: shortened(request.headers['user-agent'], 256),
     data: JSON.stringify(data),
   }
   const stored = await tools.client.call((store) => store.create(session))
-  // When the login began, by the clock of the store, or a little before; that clock may count milliseconds.
+  // The login began at this time by the clock of the store, or a little later; that clock may count milliseconds.
   const began = stored.now + 0.001 - (performance.now() - attempt.started) / 1000
   const { userRevocation: last } = stored
   const isRevoked = (): boolean =>
     (tools.userRevocations.get(session.sub) ?? 0) > attempt.started ||
-    // What this process has revoked, it knows more exactly.
+    // For its own revocations this process compares its own, more exact clock.
     (last !== null && last.by !== tools.instance && last.at > began)
   for (const each of stored.revoked) {
     tools.revocations.add(each.sid, tools.revocationTtl)
@@ -65,7 +65,7 @@ export async function beginSession(
       throw rejection('auth.invalid-credentials', { cause: 'sessions revoked meanwhile' })
     }
   } catch (error) {
-    // The client has no token of it; only lists would show it.
+    // The client has no token of the session; only lists would show it.
     await revokeSessions(tools, { sid }).catch(() => undefined)
     throw error
   }
@@ -73,7 +73,6 @@ export async function beginSession(
   return tokens
 }
 
-/** Reports a session that a login has revoked. */
 export function reportRevoked(request: FastifyRequest, sid: string, sub: string): void {
   const what = { sid, sub, everywhere: false, revoked: 1 }
   channelOf('logout').publish({ request, authenticator: 'login', ...what })
@@ -96,7 +95,7 @@ interface TokenParts {
   readonly claims: OwnClaims
   readonly user: object
   readonly refreshToken: { readonly text: string }
-  /** When they are issued: seconds since 1970 by the clock of this process. */
+  /** The time at which they are issued: seconds since 1970 by the clock of this process. */
   readonly now: number
   /** Seconds from `now` until the session expires if it is not used. */
   readonly remaining: number

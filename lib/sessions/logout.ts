@@ -27,7 +27,7 @@ export async function leavingOf(
   } catch (error) {
     if (refreshToken === null || !isAuthenticationError(error)) throw error
     const presented = await presentedSession(tools, request, refreshToken)
-    // Only then, so that a logout works without the user service.
+    // The user is found only for checks, so that a logout without them works without the user service.
     if (tools.tokenChecks.length > 0) await ownerOf(tools, request, presented.session)
     return (await swapRefreshToken(tools, request, presented, 'logout')).session
   }
@@ -36,7 +36,7 @@ export async function leavingOf(
 const isNoToken = /^ERR_AUTH_(?:MALFORMED_|REFRESH_|TOO_MANY_)/
 
 /**
- * Revokes the session whose refresh token a browser still has, which a login replaces. A token that is none changes
+ * Revokes the session whose refresh token a browser still has, which a login replaces. Any other string changes
  * nothing, and an old one is reuse, as it is everywhere.
  *
  * @throws (rejects) ERR_AUTH_STORE_UNAVAILABLE; what `confirm` of the attempt throws
@@ -53,7 +53,7 @@ export async function revokeReplaced(
     await attempt.confirm()
     session = (await swapRefreshToken(tools, request, presented, 'login')).session
   } catch (error) {
-    // It is no good refresh token, or one of too many, which must not keep a user with the right password out.
+    // A bad refresh token, or one of too many, must not keep a user with the right password out.
     if (isAuthenticationError(error) && isNoToken.test(error.code)) return
     throw error
   }

@@ -23,7 +23,6 @@ export const schema = Type.Union([Type.Boolean(), members], {
   description: `true, or ${members.description}`,
 })
 
-/** In seconds. */
 const base = { lifetime: 2_592_000, idle: 1_209_600, grace: 10, maxPerUser: 100, ...defaults.store }
 
 /** `store` is undefined for the memory of the process. */

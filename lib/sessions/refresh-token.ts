@@ -6,7 +6,7 @@ import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } f
  */
 export interface RefreshToken {
   readonly text: string
-  /** What all tokens of the session share. It is as secret as the token: it suffices to revoke the session. */
+  /** The part that all tokens of the session share. It is as secret as the token: it suffices to revoke the session. */
   readonly handle: Buffer
 }
 

@@ -34,10 +34,10 @@ export async function refreshSession(
   const { user, name } = await ownerOf(tools, request, presented.session)
   const claims = await tools.claimsOf(name, request, user)
   if (String(claims.sub) !== presented.session.sub) {
-    // Otherwise `revoke({ sub })` would not find the session.
+    // With another "sub", `revoke({ sub })` would not find the session.
     return revokeInvalid(tools, presented.session.sid, 'the user has another "sub" now')
   }
-  // What can fail comes before the swap: after the grace, another try of the client would count as theft.
+  // Everything that can fail comes before the swap: after the grace, another try of the client would count as theft.
   const report = tokensReport(registrationOf(tools.app) as Registration, user)
   const { sid, endsAt } = presented.session
   const now = Date.now() / 1000
@@ -81,7 +81,7 @@ export async function presentedSession(
   const { passwords } = registrationOf(app) as Registration
   const handle = digestOf(token.handle)
   const { session, now } = await lookups.run(request, async () => {
-    // In its turn, since those before it may have been wrong.
+    // The throttle is asked when the request has its turn, since those before it may have been wrong.
     await passwords.rejectThrottledToken(handle, request)
     return client.call((store) => store.find(handle))
   })
@@ -111,7 +111,7 @@ export async function swapRefreshToken(
     sealed: seal(next, presented),
     grace,
     idle,
-    // Then this process gives up, and the client would not get the token of a later swap.
+    // This process gives up at the deadline, and the client would not get the token of a later swap.
     deadline: ahead + performance.now() / 1000 + timeout,
     revocationTtl,
   }

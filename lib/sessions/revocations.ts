@@ -9,7 +9,7 @@ const retryAfter = 1
 /** Milliseconds between two searches for revocations that have expired. */
 const sweepEvery = 10_000
 
-/** What this process has published: several apps in it may learn of a revocation. */
+/** The sessions whose revocation this process has published: several apps in it may learn of one. */
 const published = new LRUCache<string, true>({ max: 10_000 })
 
 /**
@@ -17,7 +17,7 @@ const published = new LRUCache<string, true>({ max: 10_000 })
  * store.
  */
 export class Revocations implements SessionWatcher {
-  /** By `sid`, when each expires, on the clock of `performance.now()`. */
+  /** The time at which the revocation of each `sid` expires, on the clock of `performance.now()`. */
   readonly #until = new Map<string, number>()
   #nextSweep = 0
   isCaughtUp = false
@@ -77,7 +77,7 @@ export class Revocations implements SessionWatcher {
     this.onLost(error, !this.#hasCaughtUp)
   }
 
-  /** Looks at all, since they do not expire in the order in which they were added. */
+  /** Looks at all revocations, since they do not expire in the order in which they were added. */
   #sweep(): void {
     const now = performance.now()
     this.#nextSweep = now + sweepEvery

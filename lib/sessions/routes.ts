@@ -52,7 +52,7 @@ export function sessionRoutes(
           'Revokes the session of a token, or with `everywhere` all sessions of its user.',
       }),
       path: login.logoutPath ?? `${path.replace(/\/[^/]*$/, '')}/logout`,
-      // Its access token may name the session.
+      // A logout needs no refresh token, since an access token names the session too.
       ...handling(
         sessionBody({ refreshToken: text, everywhere: Type.Boolean({ default: false }) }, true),
         logOut,
@@ -154,7 +154,7 @@ export async function rejectToken(
   throw error
 }
 
-/** What failures are counted by, beside the address: the session of a refresh token, or else the token. */
+/** The name under which failures of an address count: the session of a refresh token, or else the token. */
 function nameOf({ headers }: FastifyRequest, text: string | null): string {
   const token = text === null ? null : parseRefreshToken(text)
   return digestOf(token?.handle ?? text ?? headers.authorization ?? headers.cookie ?? '')

@@ -22,7 +22,7 @@ const longestTolerance = 300
 
 /** Shared by the functions that begin, refresh and revoke the sessions of a registration. */
 export interface SessionTools extends ReturnType<typeof openTools> {
-  /** Those of all registrations of the app with the same user service, this one included. */
+  /** The tools of all registrations of the app with the same user service, this one included. */
   family: readonly SessionTools[]
 }
 
@@ -54,7 +54,7 @@ export function openTools(context: FeatureContext<ResolvedSessions>, needsSubjec
     revocations: new Revocations(lost),
     /** Names this process in the store. */
     instance: randomUUID(),
-    /** When this process has revoked all sessions of a user, by the clock of `performance.now()`. */
+    /** The time at which this process has revoked all sessions of a `sub`, by the clock of `performance.now()`. */
     userRevocations: new LRUCache<string, number>({ max: 10_000 }),
     service,
     method: signingMethod,
@@ -75,7 +75,7 @@ export function isOwnSession({ tag }: Pick<SessionTools, 'tag'>, sid: string): b
 }
 
 /**
- * Revokes sessions, of a user those in all registrations with the same user service: in this process at once, in all others
+ * Revokes one session, or those of a user in all registrations with the same user service: in this process at once, in all others
  * when the store reports it.
  *
  * @returns how many the stores have revoked
@@ -94,7 +94,7 @@ async function revokeOwn(
 ): Promise<number> {
   if ('sub' in which) userRevocations.set(which.sub, performance.now())
   const revoked = await client.call((store) => store.revoke(which, revocationTtl, instance))
-  // Also where the store has no such session, which it may have lost.
+  // The session is added even if the store does not have it: it may have lost it.
   if ('sid' in which) revocations.add(which.sid, revocationTtl)
   for (const { sid } of revoked) revocations.add(sid, revocationTtl)
   return revoked.length

@@ -2,7 +2,7 @@ import { ifUnset, wrongOption } from '../errors/errors.js'
 
 /** The result of a statement. */
 export interface SqlResult {
-  /** Its rows, by the names of their columns. */
+  /** The rows, by the names of their columns. */
   readonly rows: readonly unknown[]
 }
 

@@ -14,17 +14,17 @@ interface StoreOptions<Store> {
     readonly isLocal: boolean
     open(name: string): Store
   }
-  /** Of the registration. */
+  /** The name of the registration. */
   readonly name: string
-  /** For the log in production: what it means that the store is in the memory of this process. */
+  /** Logged in production: what it means that the store is in the memory of this process. */
   readonly ifLocal: string
-  /** For the log: which store is unavailable, and what that means. */
+  /** Logged when a call fails: which store is unavailable, and what that means. */
   readonly ifUnavailable: string
   /** Seconds that a call may take. */
   readonly patience: number
 }
 
-/** By the root of an app, which scope has the records under an option, a prefix and a name. */
+/** The scopes of each root that have records in a store, by option, prefix and name. */
 const scopes = new WeakMap<FastifyInstance, Map<string, FastifyInstance>>()
 
 /**
@@ -83,7 +83,7 @@ export class StoreClient<Store> {
   /** Logs that the store is unavailable, at most once a minute. @param help - what to do */
   log(error: unknown, help = ''): void {
     if (!this.#isLogDue()) return
-    // Not the error itself, in which drivers put values of the query.
+    // The error itself is not logged: drivers put values of the query into it.
     const { code, message } = Object(error) as { code?: unknown; message?: unknown }
     this.logger.error({ code, reason: message }, `${this.message}. ${help}`.trim())
   }

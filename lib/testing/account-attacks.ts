@@ -11,7 +11,7 @@ import type { Mails } from '../accounts/mails.js'
 import type { ResolvedLogin } from '../options/resolve.js'
 import type { AccountMail, Accounts } from '../../types/accounts.js'
 
-/** What an app needs besides addresses, passwords and links. */
+/** The options of `accountAttacks`: what an app needs besides addresses, passwords and links. */
 export interface AccountAttackOptions {
   /** More members of the bodies of the account routes, and the `data` of invitations. Default: none. */
   readonly create?: Readonly<Record<string, unknown>> | undefined
@@ -77,7 +77,7 @@ export async function accountAttacks(
   }
   return report
 
-  /** With at most three e-mails to an address, the default limit. */
+  /** Plays the cases with at most three e-mails to an address, the default limit. */
   async function play(): Promise<void> {
     const [a = '', b = '', c = '', d = ''] = ['a', 'b', 'c', 'd'].map(addressOf)
     const other = await win('sign-up', 'sign-up/finish', [await signUp(a)])
@@ -127,7 +127,8 @@ export async function accountAttacks(
           ? { ...loginFields, ...fields }
           : { ...create, currentPassword: as?.password, ...body },
       headers: as?.headers ?? {},
-      // Of another client each time, since failures and e-mails are counted. On loopback, cookies need no prefix.
+      // Failures and e-mails are counted, so each request comes from another client. On loopback, cookies need no
+      // prefix.
       remoteAddress: `127.${[16, 8, 0].map((bits) => (requests >> bits) & 255).join('.')}`,
     })
     await (door as Mails).settled()
@@ -219,7 +220,7 @@ export async function accountAttacks(
   }
 }
 
-/** As long as an app can require, of all kinds of characters, and in no breach. */
+/** A password as long as an app can require, of all kinds of characters, and in no breach. */
 const newPassword = (): string => `aA1-${randomBytes(45).toString('base64url')}`
 
 /** Cookies, or an access token in a body of any form. */

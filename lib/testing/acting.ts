@@ -17,7 +17,7 @@ export interface ActingApiKey {
   readonly scopes?: readonly string[] | undefined
 }
 
-/** What to put into `request.extra`, as authenticators would, and what the user may do. */
+/** The members of `request.extra` that authenticators would set, and what the user may do. */
 export interface ActingOptions {
   /**
    * Claims of a token, for handlers that read `request.extra[EXTRA_JWT_CLAIMS]`. With `sub` and `sid`,

@@ -12,25 +12,25 @@ export type BrokenApiKey =
 
 /** An app with API keys, or an inner scope in which the plugin is registered. */
 export interface ApiKeyApp {
-  /** There with the option `apiKeys`, after `ready()`. */
+  /** Set with the option `apiKeys`, after `ready()`. */
   readonly authn?: Pick<Authn, 'apiKeys'> | undefined
 }
 
 /** An API key for a test. */
 export interface MintApiKeyOptions {
-  /** Whose key it is: what the user service is asked for. */
+  /** The owner of the key: the name that the user service gets. */
   readonly owner: string | number
-  /** Default: none. */
+  /** The scopes of the key. Default: none. */
   readonly scopes?: readonly string[] | undefined
-  /** Default: `test key`. */
+  /** The name of the key. Default: `test key`. */
   readonly name?: string | undefined
-  /** Default: null, for a key that does not expire. */
+  /** The time at which the key expires. Default: null, for never. */
   readonly expiresAt?: Date | null | undefined
   /** The one flaw that the key has. Default: none. */
   readonly broken?: BrokenApiKey | undefined
 }
 
-/** What is sent in place of the key that was made. */
+/** Makes of a good key the one that is sent in its place. */
 export const brokenKeys: Readonly<Record<BrokenApiKey, (key: string) => string>> = {
   checksum: (key) => changeAt(key, key.length - 1),
   expired: (key) => key,

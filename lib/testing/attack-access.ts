@@ -5,7 +5,7 @@ import { scopeOf } from './attack-options.js'
 import type { AttackCase, Target } from './attack-cases.js'
 import type { NeededNames } from '../../types/marks.js'
 
-/** What a user has who must not pass, with a name for the case. */
+/** The scopes or roles of a user who must not pass, with a name for the case. */
 type Lacking<What> = readonly [title: string, what: What]
 
 /**
@@ -85,7 +85,7 @@ export const enoughOf = (need: NeededNames): readonly string[] =>
 export function lackingNames(need: NeededNames): Lacking<readonly string[]>[] {
   const lists: Lacking<readonly string[]>[] = [['none', []]]
   for (const name of new Set('all' in need ? need.all : need.any)) {
-    // Of `all`, the other names stay, so that it is this one that is missing.
+    // The other names of `all` stay, so that it is this one that is missing.
     const others = 'all' in need ? need.all.filter((other) => other !== name) : []
     if (others.length > 0) lists.push([`all but ${quoted(name)}`, others])
     const start = name.replace(/[^\p{L}\p{N}][^]*$/u, '')

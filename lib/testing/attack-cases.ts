@@ -16,17 +16,15 @@ export interface AttackCase {
   readonly rejections?: readonly number[]
 }
 
-/** What is attacked, and what is known of it. */
+/** The route under attack, and what is known of it. */
 export interface Target {
   readonly options: AttackOptions
-  /** In capitals. */
   readonly method: string
   /** Headers with good credentials; empty if none are known. */
   readonly good: Headers
   readonly material: Material
-  /** Broken ones. */
   readonly tokens: readonly Bad[]
-  /** Null where the guard is not ours. */
+  /** Null if the guard of the route is not ours. */
   readonly watched: Watched | null
   /** An API key that was made for the attack, with the scopes of the route. */
   readonly key: string | undefined
@@ -112,7 +110,7 @@ export function headerCases({ options, good, material, tokens }: Target): Attack
   ].map(([name, text]) => ({ name, request: { headers: { authorization: asSent(text) } } }))
 }
 
-/** As Node.js hands on the bytes that a client sends. */
+/** Decodes bytes as Node.js decodes those of a header. */
 const asSent = (text: string): string => Buffer.from(text).toString('latin1')
 
 /** Requests without credentials: no header at all, and good credentials in wrong places. */

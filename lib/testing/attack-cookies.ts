@@ -19,7 +19,7 @@ export async function cookieCases(target: Target): Promise<AttackCase[]> {
   const { good, method, tokens, leftOut, statusOf } = target
   const cookie = goodCookie(target)
   if (cookie === null) return []
-  // Without the header that would count in place of the cookie.
+  // The header `Authorization` would count in place of the cookie.
   const { authorization: _, ...beside } = good
   const headersOf = (...pairs: readonly string[]): Headers => ({
     ...beside,

@@ -37,9 +37,9 @@ export interface AttackOptions {
   readonly claims?: Readonly<Record<string, unknown>> | undefined
   /** The claim that names the user, as in `jwtAuthenticator`. Default `sub`. */
   readonly claimName?: string | undefined
-  /** As in `jwtAuthenticator`. Default: `jwt.signingMethod`. */
+  /** The signing method, as in `jwtAuthenticator`. Default: `jwt.signingMethod`. */
   readonly algorithm?: SigningMethod | undefined
-  /** What good tokens are for, as in `jwtAuthenticator`, but one of them. Default `JWT`. */
+  /** The `typ` of good tokens, as in `jwtAuthenticator`, but one of them. Default `JWT`. */
   readonly typ?: string | undefined
   /**
    * The name of an issuer in the option `issuers`, whose tokens the route accepts. A key set of the test kit is put in

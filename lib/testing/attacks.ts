@@ -18,10 +18,10 @@ import { attackMaterial } from './material.js'
 import { AttackReport, statusProblemOf } from './report.js'
 import { watchRequest, type Watched } from './watched.js'
 
-/** How long a response may take, in milliseconds. */
+/** Milliseconds that a response may take. */
 const patience = 10_000
 
-/** What makes the cases, in the order in which they are played. */
+/** The functions that make the cases, in the order in which they are played. */
 const parts = [elsewhereCases, keyCases, headerCases, cookieCases, apiKeyCases, accessCases]
 
 /**

@@ -7,7 +7,7 @@ import type { SigningMethod } from '../../types/jwt.js'
 /** A bad value, with what is wrong with it. */
 export type Bad = readonly [title: string, value: string]
 
-/** What has to be known to make broken tokens. */
+/** The needs of broken tokens, as errors name them. */
 export const needTexts = {
   key: 'the key that signs',
   publicKey: 'a public key',
@@ -15,7 +15,7 @@ export const needTexts = {
 }
 
 interface BrokenRow {
-  /** Default: nothing but claims. */
+  /** The material that is needed besides claims. Default: none. */
   readonly needs?: keyof typeof needTexts
   readonly make: (material: Material) => string
 }
@@ -49,7 +49,7 @@ const claimed = (change: (material: Material) => object): BrokenRow =>
 const unsigned = (material: Material, alg: string): string =>
   `${encode(headerLike(material, {}, alg))}.${encode(material.claims)}.`
 
-/** How to make each broken token; `docs/guides/testing.md` says what is wrong with it. */
+/** Makes each broken token; `docs/guides/testing.md` says what is wrong with it. */
 export const brokenTokens: Readonly<Record<BrokenToken, BrokenRow>> = {
   expired: claimed(() => ({ exp: epochSeconds() - 3600 })),
   notYetValid: claimed(() => ({ nbf: epochSeconds() + 3600, exp: epochSeconds() + 7200 })),

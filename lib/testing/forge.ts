@@ -11,7 +11,7 @@ import { algorithmOf, type KeyFamily } from '../common/algorithms.js'
 import { withoutUndefined } from '../common/objects.js'
 import type { SigningMethod } from '../../types/jwt.js'
 
-/** What bad tokens are made from: a good token, and the keys that are known. */
+/** The material of bad tokens: a good token, and the keys that are known. */
 export interface Material {
   readonly claims: Readonly<Record<string, unknown>>
   readonly method: SigningMethod
@@ -40,7 +40,7 @@ export interface TokenContent {
   readonly algorithm?: SigningMethod | undefined
   /** More claims. Default: those of every token of the app. */
   readonly claims?: Readonly<Record<string, unknown>> | undefined
-  /** What the token is for: the header's `typ`. Default `JWT`. */
+  /** The header's `typ`: what the token is for. Default `JWT`. */
   readonly typ?: string | undefined
 }
 

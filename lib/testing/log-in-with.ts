@@ -7,7 +7,7 @@ import type { LoginWithTesting } from '../login-with/feature.js'
 /** Names of ID tokens that must be rejected. Each has exactly one flaw. */
 export type BrokenIdToken = 'expired' | 'otherAudience' | 'otherIssuer' | 'otherKey' | 'otherNonce'
 
-/** How a test logs in with a provider. */
+/** The options of `logInWith`. */
 export interface LogInWithOptions {
   /** The query parameter `returnTo` of the start. Default: none. */
   readonly returnTo?: string | undefined
@@ -17,11 +17,11 @@ export interface LogInWithOptions {
   readonly broken?: BrokenIdToken | undefined
 }
 
-/** How a login with a provider has ended. */
+/** The result of `logInWith`. */
 export interface ProviderLogin {
-  /** Of the callback, or of the start if that was rejected. */
+  /** The response of the callback, or of the start if that was rejected. */
   readonly response: LightMyRequestResponse
-  /** For `app.inject`: the cookies of the login. */
+  /** The cookies of the login, for `app.inject`. */
   readonly headers: Record<'cookie', string>
 }
 

@@ -37,7 +37,7 @@ export function hasTestKit(scope: FastifyInstance): boolean {
   return roots.has(rootOf(scope))
 }
 
-/** What a feature of the nearest registration has for the test kit. */
+/** The member `testing` of a feature of the nearest registration. */
 export function testingOf<Testing extends object>(
   scope: FastifyInstance,
   feature: string,

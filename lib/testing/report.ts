@@ -2,21 +2,21 @@ import { AssertionError } from 'node:assert'
 
 /** A case that did not end as it should have. */
 export interface AttackProblem {
-  /** What was sent. */
+  /** The request that was sent, in words. */
   readonly case: string
   /** The status of the response; null when none came. */
   readonly status: number | null
-  /** Why that is a problem. */
+  /** The reason why that is a problem. */
   readonly why: string
 }
 
-/** What `authAttacks` or `accountAttacks` found. */
+/** The result of `authAttacks` or `accountAttacks`. */
 export class AttackReport {
   /** How many cases were sent. */
   cases = 0
   /** Cases that did not end as they should, or could not be checked; empty when all is well. */
   readonly problems: AttackProblem[] = []
-  /** What was not sent, and why. */
+  /** The cases that were not sent, and why. */
   readonly leftOut: string[] = []
   readonly #title: string
 
@@ -24,11 +24,7 @@ export class AttackReport {
     this.#title = `${caller} ${target}`
   }
 
-  /**
-   * Throws when there are problems.
-   *
-   * @throws AssertionError that lists the problems
-   */
+  /** Throws when there are problems. @throws AssertionError that lists the problems */
   assert(): void {
     if (this.problems.length === 0) return
     throw new AssertionError({ message: String(this), actual: this.problems, expected: [] })

@@ -10,12 +10,12 @@ import type { RequestApiKey } from '../../types/api-keys.js'
 import type { RejectionEvent, SuccessEvent } from '../../types/events.js'
 import type { AuthUser } from '../../types/user-service.js'
 
-/** What is known of a route of the plugin from a request to it. */
+/** The facts about a route of the plugin that a request to it shows. */
 export interface Watched extends Needs {
   readonly request: FastifyRequest
   /** The code and the reason of a request that was rejected; null for one that was let in. */
   readonly rejection: string | null
-  /** Empty where the request was rejected. */
+  /** The user of the request; empty if it was rejected. */
   readonly user: AuthUser
   /** Whether the app itself says which scopes a user has. */
   readonly hasScopesOf: boolean

@@ -49,7 +49,7 @@ export function checkKind(claims: JwtClaims): void {
   for (const claim of kindClaims) {
     const value = ownProperty(claims, claim)
     if (value === undefined) continue
-    // What an app stores in `type` may be the number of a user's kind.
+    // An app may store the number of a user's kind in `type`.
     const isForeign = typeof value === 'string' ? foreignKind.test(value) : claim !== 'type'
     if (isForeign) throw invalidToken(`claim ${claim}`)
   }
@@ -89,7 +89,7 @@ export function issued(
     ...(audience && { aud: audience.length === 1 ? audience[0] : audience }),
     ...claims,
   }
-  // Not `{ nbf, exp, ...claims }`: `exp: undefined` from the caller would make a token that never expires.
+  // `{ nbf, exp, ...claims }` would make a token that never expires of `exp: undefined` from the caller.
   if (payload.nbf === undefined) payload.nbf = now
   if (payload.exp === undefined) payload.exp = now + expiry
   if (payload.iat === undefined && validAfterField !== undefined) payload.iat = now
@@ -116,7 +116,7 @@ export function issued(
 export function invalidToken(reason: unknown): AuthenticationError {
   if (typeof reason === 'string') return rejection('auth.jwt-invalid', { cause: reason })
   const { code } = Object(reason) as { code?: unknown }
-  // Such as FAST_JWT_INVALID_SIGNATURE.
+  // The engine has codes such as FAST_JWT_INVALID_SIGNATURE.
   const words = /^FAST_JWT_([A-Z_]+)$/.exec(String(code))?.[1] ?? 'MALFORMED'
   return rejection('auth.jwt-invalid', { cause: words.toLowerCase().replaceAll('_', ' ') })
 }
@@ -133,7 +133,7 @@ export function unverifiedPart(token: string, part: 0 | 1): Record<string, unkno
   try {
     const decoded: unknown = JSON.parse(Buffer.from(encoded, 'base64url').toString())
     if (typeof decoded !== 'object' || decoded === null || Array.isArray(decoded)) return null
-    // Without a prototype, so that a polluted Object.prototype adds no members.
+    // The copy has no prototype, so that a polluted Object.prototype adds no members.
     return Object.assign(Object.create(null), decoded) as Record<string, unknown>
   } catch {
     return null

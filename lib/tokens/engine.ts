@@ -8,9 +8,9 @@ import type { JwtClaims } from '../../types/request-extra.js'
 
 /** A token whose signature is valid. */
 export interface VerifiedToken {
-  /** Frozen, but not checked yet. */
+  /** The claims, frozen but not checked yet. */
   readonly claims: JwtClaims
-  /** From `typOf()`, not checked yet. */
+  /** The `typ` that `typOf()` has found, not checked yet. */
   readonly typ: string | null | undefined
 }
 
@@ -29,7 +29,7 @@ export interface Engine {
   readonly verify: VerifySignature
 }
 
-/** What @fastify/jwt adds to an instance. Both functions are synchronous without options. */
+/** The decorators of @fastify/jwt. Both functions are synchronous without options. */
 interface Decorator {
   sign(claims: object): string
   verify(token: string): { readonly header: object; readonly payload: JwtClaims }

@@ -23,7 +23,7 @@ import type {
 } from '../../types/jwt.js'
 import type { JwtClaims, VerifiedClaims } from '../../types/request-extra.js'
 
-// Not all of node:fs, of which the build would copy every member.
+// The object has one member of node:fs, because the build would copy every member of the module.
 const disk: KeyFileSystem = { readFile: (path: string) => promises.readFile(path) }
 
 const warnings: KeyLog = {
@@ -166,7 +166,7 @@ export class JwtService implements JwtServiceLike {
   }
 
   static {
-    // For the test kit, which needs the key to make tokens that a service would not sign.
+    // The test kit needs the key to make tokens that a service would not sign.
     kit.keysOf = (service, method) =>
       #store in service ? service.#store.current.keysFor(method) : undefined
   }

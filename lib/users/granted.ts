@@ -2,7 +2,9 @@ import { declaredProperty, ownProperty } from '../common/objects.js'
 
 const none: ReadonlySet<string> = new Set()
 
-/** By the claims, which are one object for all requests with a cached token: reading four scopes takes 1.5 µs. */
+/**
+ * Caches scopes by the claims, which are one object for all requests with a cached token. Reading four takes 1.5 µs.
+ */
 const scopesOfClaims = new WeakMap<object, { scope: unknown; scp: unknown; names: typeof none }>()
 
 /**

@@ -32,7 +32,7 @@ function isHash(value: unknown): boolean {
 
 function hasHash(user: Fields, hidden: ReadonlySet<string>): boolean {
   for (const key of hidden) if (key in user) return true
-  // Not Object.keys(), which makes a list for every request.
+  // Object.keys() would make a list for every request.
   for (const key in user) {
     const value = Object.hasOwn(user, key) ? user[key] : undefined
     if (isHash(value) || (isOperator(key, value) && hasHash(value, hidden))) return true
@@ -48,8 +48,8 @@ function isOperator(key: string, value: unknown): value is Fields {
 function copyOf(user: Fields, hidden: ReadonlySet<string>): object {
   if (!hasHash(user, hidden)) return user
   const copy: Fields = {}
-  // Not copied and then deleted: V8 keeps such objects as slow hash tables. An assignment to `__proto__` runs its
-  // setter.
+  // Fields are left out instead of deleted: V8 keeps objects with deleted fields as slow hash tables. An assignment to
+  // `__proto__` would run its setter.
   for (const key of Object.keys(user)) {
     const value = user[key]
     if (hidden.has(key) || key === '__proto__' || isHash(value)) continue

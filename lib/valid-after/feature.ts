@@ -3,7 +3,7 @@ import { declaredProperty } from '../common/objects.js'
 import { AuthenticationFault, rejection } from '../errors/errors.js'
 import type { Feature, FeatureContext } from '../feature.js'
 
-/** In seconds, the year 5138: more must be milliseconds, which would reject every token. */
+/** The year 5138 in seconds: more must be milliseconds, which would reject every token. */
 const tooLarge = 1e11
 
 /** The option `jwt.validAfterField`: tokens that were issued before the time in a field of their user are rejected. */

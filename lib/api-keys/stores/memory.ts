@@ -20,7 +20,7 @@ const isOver = (time: number | null, now: number): boolean => (time ?? Infinity)
 const hasEnded = (key: StoredApiKey, now: number): boolean =>
   isOver(key.expiresAt, now) || isOver(key.revokedAt, now)
 
-/** Its methods are atomic, because they await nothing. */
+/** The methods are atomic, because they await nothing. */
 function memoryStore(): ApiKeyStore {
   const keys = new Map<string, StoredApiKey>()
   const unrevoked = (id: string, owner: string | null): StoredApiKey | undefined => {

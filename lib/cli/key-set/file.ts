@@ -86,7 +86,7 @@ export function tableOf(keys: readonly SetKey[]): string[] {
   return table([['kid', 'alg', 'state', 'since', 'until'], ...rows])
 }
 
-/** What a command that has changed a key set says. */
+/** The outcome of a command that has changed a key set. */
 export function outcomeOf(keySet: string, changed: Changed, advice: readonly string[]): Outcome {
   const { keys, signs, verifies, made, removed } = changed
   const until = verifies?.entry.until ?? ''

@@ -64,14 +64,16 @@ export async function withLock<Result>(
 async function claim(lock: string, id: string): Promise<void> {
   const line = `${process.pid} ${here()} ${new Date().toISOString()} ${id}`
   try {
-    // On a line of its own, also after half a line of a process that was killed.
+    // The line break comes first, since a process that was killed may have left half a line.
     await appendFile(lock, `\n${line}\n`, { flag, mode: 0o600 })
   } catch (error) {
     fail(`the lock file ${quoted(lock)} cannot be written (${codeOf(error)}).`)
   }
 }
 
-/** Whether the process is gone, or older than 30 seconds: those of other hosts, on a shared disk, cannot be seen. */
+/**
+ * Whether a lock is 30 seconds old, or its process gone. Processes of other hosts, on a shared disk, cannot be seen.
+ */
 function isStale({ pid, host, time }: Claim): boolean {
   if (Date.now() - Date.parse(time) > 30_000) return true
   try {

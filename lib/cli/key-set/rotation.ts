@@ -7,7 +7,7 @@ import type { SigningMethod } from '../../../types/jwt.js'
 export interface SetKey {
   readonly entry: KeyFileEntry
   readonly kid: string
-  /** Of an RSA key. */
+  /** The size of an RSA key. */
   readonly bits?: number | undefined
 }
 
@@ -53,7 +53,7 @@ export async function rotateKeySet(
   const left = keys.filter((key) => !removed.includes(key))
   const since = timeText(Date.now())
   if (next === undefined) {
-    // With a date, because it has to be known for a while before it signs.
+    // The date is there because the key has to be known for a while before it signs.
     const made = withEntry(await make(alg ?? sign.entry.alg, sign), { since })
     return { keys: [...left, made], made, removed }
   }
@@ -102,7 +102,7 @@ export async function revokeKey(
 
 function signKey(keys: readonly SetKey[], alg: SigningMethod | undefined): SetKey {
   const all = keys.filter(({ entry }) => entry.state === 'sign')
-  // With a single one, --alg may name another algorithm: that is how an app moves to it.
+  // If only one key signs, --alg may name another algorithm: that is how an app moves to it.
   const found = all.length === 1 ? all[0] : all.find(({ entry }) => entry.alg === alg)
   if (found !== undefined) return found
   if (all.length === 0) return fail('the key set has no key that signs: nothing can be rotated.')
@@ -115,7 +115,7 @@ function nextKey(keys: readonly SetKey[], sign: SetKey, alg?: SigningMethod): Se
   const own = [alg, sign.entry.alg].flatMap((each) =>
     able.filter(({ entry }) => entry.alg === each),
   )
-  // Where several keys sign, the `next` key of another algorithm is to follow another key.
+  // If several keys sign, the `next` key of another algorithm is to follow another key.
   const isOnly = keys.every((key) => key === sign || key.entry.state !== 'sign')
   return own[0] ?? (isOnly && able.length === 1 ? able[0] : undefined)
 }
@@ -124,7 +124,7 @@ function nextKey(keys: readonly SetKey[], sign: SetKey, alg?: SigningMethod): Se
 function checkAge({ entry }: SetKey, settle: number): void {
   const age = entry.since === undefined ? settle : (Date.now() - Date.parse(entry.since)) / 1000
   const left = Math.ceil(settle - age)
-  // With a `settle` of 0 it passes also where the clock of another machine is ahead.
+  // A `settle` of 0 never fails, even if the clock of another machine is ahead.
   if (settle === 0 || left <= 0) return
   fail(
     `too early: the ${entry.state} key is younger than ${settle} seconds (--settle); wait ${count(left, 'second')}. Nothing was changed.`,

@@ -5,7 +5,7 @@ import { whole } from '../../options/check.js'
 import { noStrength, type Strength } from './hash-kind.js'
 import { dummySalt, phcKind } from './phc.js'
 
-/** Those of `crypto.argon2` of Node.js 24.7, which the types of older versions lack. */
+/** The parameters of `crypto.argon2` of Node.js 24.7, which the types of older versions lack. */
 interface Parameters extends Pick<Strength, 'memory' | 'passes' | 'parallelism'> {
   readonly message: string
   readonly nonce: Buffer
@@ -18,7 +18,7 @@ interface Engine {
 
 let found: Promise<Engine | null> | undefined
 
-/** The optional peer first: it takes less than half of the processor time of Node's own. @returns null for none */
+/** Prefers the optional peer: it takes less than half of the processor time of Node's own. @returns null for none */
 export function findEngine(): Promise<Engine | null> {
   return (found ??= peerEngine()
     .catch(nodeEngine)

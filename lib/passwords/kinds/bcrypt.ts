@@ -7,7 +7,7 @@ let engine: typeof import('bcrypt') | undefined
 const missing =
   'the package bcrypt could not be loaded, although hashes of bcrypt need it. Install it: npm install bcrypt. If it is there, its native module does not fit this machine: npm rebuild bcrypt'
 
-/** On demand: an app without bcrypt hashes loads no native module. @throws (rejects) ERR_AUTH_OPTION without it */
+/** Loads the native module on demand: most apps may have no bcrypt hashes. @throws (rejects) ERR_AUTH_OPTION */
 async function load(): Promise<typeof import('bcrypt')> {
   const fail = (error: unknown): never => wrongOption(missing, error)
   return (engine ??= (await import('bcrypt').catch(fail)).default)
@@ -42,7 +42,9 @@ export const bcrypt: HashAlgorithmKind = {
   work: ({ cost }) => 2 ** cost,
   matches: (password, { text }) => compare(password, text),
   hash: async (password, { cost }) => (await load()).hash(password, cost),
-  /** After cost `from`, the costs `from` to `to - 1`: 2^from + 2^from + 2^(from + 1) + … + 2^(to - 1) = 2^to. */
+  /**
+   * A hash of cost `from` lacks the costs `from` to `to - 1`: 2^from + 2^from + 2^(from + 1) + … + 2^(to - 1) = 2^to.
+   */
   missing(wanted, done) {
     if (done === null) return [wanted]
     const { cost: from } = done.strength

@@ -8,7 +8,6 @@ export type Strength = Readonly<
 >
 export const noStrength: Strength = { cost: 0, memory: 0, passes: 0, blockSize: 0, parallelism: 0 }
 
-/** A stored text that a kind has read. */
 export interface StoredHash {
   readonly kind: HashKind
   readonly name: RehashEvent['from']
@@ -19,7 +18,7 @@ export interface StoredHash {
 /** Called with the error that the client gets while a run goes on that takes too long. */
 export type OnLate = (error: Error) => void
 
-/** One kind of stored hashes. What its engine throws passes through. */
+/** A kind of stored hashes. Errors of its engine are thrown as they are. */
 export interface HashKind {
   readonly name: HashAlgorithm | 'other'
   /** The most bytes of a password that it uses. */
@@ -30,7 +29,7 @@ export interface HashKind {
   parse(text: string): StoredHash | null
   /** The memory of one run, in KiB; 0 where the queue does not limit it. */
   memory(strength: Strength): number
-  /** In rounds for bcrypt; in KiB that are written or read for the others. */
+  /** The work of one run: rounds for bcrypt, and for the others KiB that are written or read. */
   work(strength: Strength): number
   matches(password: string, stored: StoredHash, onLate: OnLate): Promise<boolean>
   /**
@@ -46,12 +45,12 @@ export interface HashKind {
 /** A kind that new hashes can have. */
 export interface HashAlgorithmKind extends HashKind {
   readonly name: HashAlgorithm
-  /** Its options, with their limits. */
+  /** The schemas of its options, with their limits. */
   readonly members: { readonly [Name in keyof Strength]?: TSchema }
   readonly defaults: Strength
-  /** The least of the OWASP Password Storage Cheat Sheet. */
+  /** The least memory and work of the OWASP Password Storage Cheat Sheet. */
   readonly owasp: { readonly memory: number; readonly work: number }
-  /** What is wrong with a cost that is within its limits, beside the other parameters; null for nothing. */
+  /** Says why a cost within its limits does not fit the other parameters; null if it fits. */
   problem?(strength: Strength): string | null
   hash(password: string, wanted: Strength): Promise<string>
 }

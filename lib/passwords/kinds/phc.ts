@@ -46,10 +46,9 @@ export function writePhc({ id, version, numbers, salt, key }: Phc): string {
   return `$${id}${version === 0 ? '' : `$v=${version}`}$${pairs.join(',')}$${bare(salt)}$${bare(key)}`
 }
 
-/** The salt of work whose result is not used. */
 export const dummySalt: Buffer = Buffer.from('fastify-authn---')
 
-/** What an algorithm has of its own whose hashes are PHC strings. */
+/** The members that differ between the algorithms whose hashes are PHC strings. */
 interface PhcAlgorithm extends Omit<
   HashAlgorithmKind,
   'longest' | 'parse' | 'matches' | 'spend' | 'hash'

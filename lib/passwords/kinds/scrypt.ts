@@ -13,7 +13,7 @@ const rounds = (strength: Strength): number => blocks(strength) * strength.paral
 /** RFC 7914 §2: N is less than 2^(128 × r / 8). */
 const isTooLarge = ({ cost, blockSize }: Strength): boolean => cost >= 16 * blockSize
 
-/** Under so small a table the work is mostly not that of scrypt's mixing, so such a comparison counts for nothing. */
+/** With fewer blocks, most of the work is not that of scrypt's mixing, so such a comparison counts for nothing. */
 const leastBlocks = 1024
 
 export const scrypt = phcKind({
@@ -35,13 +35,13 @@ export const scrypt = phcKind({
   read({ ln = 0, n = 2 ** ln, r: blockSize = 0, p: parallelism = 0 }) {
     const cost = Math.round(Math.log2(n))
     if (2 ** cost !== n || cost < 1) return null
-    // As the options: beyond them, OpenSSL takes much more memory than the table that is counted.
+    // These are the limits of the options: beyond them, OpenSSL takes much more memory than the table that is counted.
     if (blockSize > 64 || parallelism < 1 || parallelism > 16) return null
     const strength = { ...noStrength, cost, blockSize, parallelism }
     return isTooLarge(strength) ? null : strength
   },
   write: ({ cost, blockSize, parallelism }) => ({ ln: cost, r: blockSize, p: parallelism }),
-  // More lanes than the options allow are those of a makeup.
+  // Only the work that a comparison lacks, which `missing` computes, has more lanes than the options allow.
   memory(strength) {
     const { blockSize, parallelism } = strength
     return Math.ceil((blocks(strength) + (parallelism > 16 ? parallelism * blockSize : 0)) / 8)

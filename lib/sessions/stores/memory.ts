@@ -42,7 +42,6 @@ interface Entry {
   revocationTtl: number
 }
 
-/** In seconds. */
 const hour = 3600
 
 /** Seconds between two searches for what has expired. */
@@ -53,11 +52,10 @@ function memorySpace(clock: () => number): () => SessionStore {
   const watchers = new Map<SessionStore, SessionWatcher>()
   const byHandle = new Map<string, Entry>()
   const bySid = new Map<string, Entry>()
-  /** The oldest first. */
+  /** The sessions of each `sub`, the oldest first. */
   const bySub = new Map<string, Set<Entry>>()
-  /** By `sid`, until when a revocation is reported to new watchers. */
+  /** The time until which the revocation of each `sid` is reported to new watchers. */
   const revocations = new Map<string, number>()
-  /** By `sub`. */
   const userRevocations = new Map<string, UserRevocation>()
   let sweptAt = Number.NEGATIVE_INFINITY
 

@@ -134,9 +134,9 @@ return { 'reused', text(now), row(session) }
 `,
 
   /**
-   * One session, or, where an owner is given, at most 100, so that it does not block Redis; the first call for an owner
-   * says which process asks. @returns whether there may be
-   * more, and what was revoked
+   * Revokes one session or, where an owner is given, at most 100, so that it does not block Redis. The first call for
+   * an
+   * owner says which process asks. @returns whether there may be more, and what was revoked
    */
   revoke: `${common}
 local sid, owner, ttl, by = unpack(ARGV)

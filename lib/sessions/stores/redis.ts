@@ -98,7 +98,7 @@ function storeOver(client: RedisClient, root: string): SessionStore {
       const rows = (await run('list', digestOf(sub))) as Row[]
       return rows.map(sessionOf).toSorted((one, other) => other.created - one.created)
     },
-    /** Also polls after every message of Redis. While the connection is lost, so are the messages. */
+    /** Polls also after every message of Redis. Messages are lost while the connection is lost. */
     watch(watcher) {
       // ioredis adds the prefix of the client to keys, but not to names of channels.
       const channel = `${String(client.options?.keyPrefix ?? '')}${root}:revoked`
@@ -110,7 +110,7 @@ function storeOver(client: RedisClient, root: string): SessionStore {
       connection.on('error', ignore)
       connection.on('message', () => poller.hint())
       connection.on('ready', subscribe)
-      // With lazyConnect it connects at its first command.
+      // A client with lazyConnect connects at its first command.
       subscribe()
       subscriber = connection
       poller.start(watcher)

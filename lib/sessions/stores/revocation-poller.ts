@@ -3,7 +3,6 @@ import type { Revocation, SessionWatcher, StoreTime } from '../../../types/sessi
 
 export interface RevocationPage extends StoreTime {
   readonly revocations: readonly Revocation[]
-  /** Where the next poll goes on. */
   readonly cursor: string
 }
 
@@ -23,7 +22,7 @@ const patience = 5000
 export function revocationPoller(poll: (cursor: string | null) => Promise<RevocationPage>) {
   let watcher: SessionWatcher | undefined
   let cursor: string | null = null
-  /** What the watcher got last: `caughtUp` or `lost`. */
+  /** True after `caughtUp`, false after `lost`. */
   let isCaughtUp: boolean | undefined
   let timer: NodeJS.Timeout | undefined
   let isPolling = false

@@ -1,8 +1,4 @@
-/**
- * The tables of the SQL store, for PostgreSQL 13 or later.
- *
- * @param prefix - what their names begin with, checked
- */
+/** The tables of the SQL store, for PostgreSQL 13 or later. @param prefix - what their names begin with, checked */
 export function sqlSchema(prefix: string): string {
   return `-- The sessions of fastify-authn, for PostgreSQL 13 or later.
 CREATE TABLE IF NOT EXISTS ${prefix}_sessions (

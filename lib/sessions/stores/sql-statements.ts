@@ -8,7 +8,7 @@ const columns = (row: string, lastUsed = `${row}.last_used_at`): string => `
   ${seconds(`${row}.created_at`)} AS created, ${seconds(`${row}.ends_at`)} AS "endsAt"`
 
 /**
- * Each is a transaction of its own, on any connection of a pool. It reads the clock of the server once, after it has
+ * Each statement is a transaction of its own, on any connection of a pool. It reads the clock of the server once, after it has
  * locked a row, since it may have waited for the lock; PostgreSQL then reads the row again ("Read Committed Isolation
  * Level"). Statements that lock several sessions do so in one order, or skip locked rows, so that there are no
  * deadlocks. Those that find rows by several handles name them in an array, for which the index is used also while the

@@ -20,7 +20,6 @@ export async function kept(
   return key
 }
 
-/** How many keys of an owner there may be. */
 export const limitCases: Cases<ApiKeyStore> = {
   async 'of 200 keys of one owner at once, as many are made as the limit allows'(store, other) {
     const { owner } = newStored()

@@ -19,9 +19,9 @@ export type MakeStore<Factory = SessionStoreFactory> = (
   prefix: 'suite_one' | 'suite_two',
 ) => Factory | Promise<Factory>
 
-/** One test of {@link sessionStoreSuite} or {@link apiKeyStoreSuite}. */
+/** A test of {@link sessionStoreSuite} or {@link apiKeyStoreSuite}. */
 export interface StoreCase {
-  /** What it holds, in words. */
+  /** The property that the test proves, in words. */
   readonly name: string
   /** Runs it. Rejects with an `AssertionError` where the store does something else. */
   run(): Promise<void>
@@ -75,7 +75,7 @@ export function suiteOf<Store extends object>(
   return Object.entries(cases).map(([name, test]) => ({ name, run: () => runCase(test) }))
 }
 
-/** What a store has told, with the time by our clock. */
+/** All that a store has reported to its watcher. */
 export interface Told {
   readonly revocations: Map<string, Revocation>
   caughtUp: number

@@ -86,7 +86,7 @@ const sessionCases: Cases = {
     const sessions = [first, newSession({ sub }), newSession({ sub })]
     for (const session of [...sessions, newSession()]) {
       await store.create(session)
-      // One clock tells milliseconds apart, and another one less.
+      // The clocks of some stores are less exact than milliseconds.
       await sleep(5)
     }
     await store.create(newSession({ sub, lifetime: 0.001 }))

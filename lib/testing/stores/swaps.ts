@@ -83,7 +83,7 @@ export const swapCases: Cases = {
   async 'of 200 uses of one token at once, one swaps and the others repeat'(store, other) {
     const { session } = await begun(store)
     let presented = session.current
-    // Once more with the successor: by then all connections are there, and none is waited for.
+    // The next rounds use the successor: by then all connections are open, and no swap waits for one.
     for (let round = 0; round < 3; round++) {
       const swaps = Array.from({ length: 200 }, () => swapOf(session, { presented }))
       const results = await Promise.all(

@@ -119,7 +119,7 @@ async function parseEntries(
     readKeyFile(fs, name, path.isAbsolute(given) ? given : path.join(folder, given))
   const keys: Key[] = []
   const seen = new Map<string, number>()
-  // One after the other, so that the error is that of the first bad entry.
+  // Entries are read one after the other, so that the error is that of the first bad entry.
   for (const [index, entry] of entries.entries()) {
     const nameOf = keyNames(`jwt.keys[${index}]`, file)
     const key = await parseEntry(entry, nameOf, read)
@@ -137,7 +137,7 @@ async function parseEntries(
   return keys
 }
 
-/** What no two keys may have in common. RFC 8725 §3.1 forbids one key for two algorithms. */
+/** The values that no two keys may share. RFC 8725 §3.1 forbids one key for two algorithms. */
 function uniqueIn(key: Key): string[] {
   const { alg, kid, state, legacy } = key
   return [

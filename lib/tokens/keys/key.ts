@@ -6,7 +6,7 @@ import type { MisuseCode } from '../../../types/errors.js'
 import type { KeyFileSystem, KeyState, PublicJwk, SigningMethod } from '../../../types/keys.js'
 import type { EngineKey } from '../engine.js'
 
-/** What decides which algorithms a key fits: bits of a secret and of RSA, the curve as node:crypto names it. */
+/** These decide which algorithms a key fits: bits of a secret and of RSA, the curve as node:crypto names it. */
 export interface KeyTraits {
   /** The `asymmetricKeyType` of node:crypto, or `secret`. */
   readonly type: string
@@ -17,11 +17,11 @@ export interface KeyTraits {
 export type KeyMaterial = EngineKey & KeyTraits
 
 export type Key = KeyMaterial & {
-  /** Its name in the header of its tokens. Keys of `secret`, `rsa`, `ecdsa` and `eddsa` have none. */
+  /** The name of the key in the header of its tokens. Keys of `secret`, `rsa`, `ecdsa` and `eddsa` have none. */
   readonly kid?: string
   readonly alg: SigningMethod
   readonly state: KeyState
-  /** When it stops verifying, in milliseconds since 1970; `Infinity` for never. */
+  /** The time at which it stops verifying, in milliseconds since 1970; `Infinity` for never. */
   readonly until: number
   /** Whether it verifies tokens of its algorithm that have no `kid`. */
   readonly legacy: boolean
@@ -59,7 +59,7 @@ const families: Readonly<Record<KeyFamily, { types: readonly string[]; label: st
   eddsa: { types: ['ed25519', 'ed448'], label: 'an Ed25519 or Ed448 key' },
 }
 
-/** Why a key cannot be used with an algorithm; null where it can. */
+/** The reason why a key does not fit an algorithm; null if it fits. */
 export function misfit({ type, bits, curve }: KeyTraits, alg: SigningMethod): string | null {
   const { family, minimumBits = 0, curve: needed } = algorithmOf(alg)
   const { types, label } = families[family]
@@ -72,7 +72,7 @@ export function misfit({ type, bits, curve }: KeyTraits, alg: SigningMethod): st
 }
 
 /**
- * Equal for keys that verify the same signatures. HMAC pads secrets with zeros, as HS256 does; a plain hash does not.
+ * A fingerprint that is equal for keys that verify the same signatures. HMAC pads secrets with zeros, as HS256 does.
  */
 export function fingerprintOf({ verify }: EngineKey): string {
   return createHmac('sha256', verify).update('fastify-authn').digest('hex')

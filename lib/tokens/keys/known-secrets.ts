@@ -21,7 +21,7 @@ const knownSecrets: readonly string[] = [
 ]
 const lowerCase: ReadonlySet<string> = new Set(knownSecrets.map((secret) => secret.toLowerCase()))
 
-/** What a secret may be made of: the same text, and what it is in, or was before, base64, base64url and hexadecimal. */
+/** The forms of a secret: the same text, and what it is in, or was before, base64, base64url and hexadecimal. */
 function formsOf(secret: Buffer): string[] {
   const text = secret.toString().trim()
   const decoded = (['base64', 'hex'] as const).map((each) => Buffer.from(text, each).toString())
@@ -29,7 +29,7 @@ function formsOf(secret: Buffer): string[] {
   return [text, ...decoded.map((each) => each.trim()), ...encoded]
 }
 
-/** Why everybody can guess a secret, in words that follow "it"; null for one that is not known to be weak. */
+/** Says why a secret can be guessed, in words that follow "it"; null for one that is not known to be weak. */
 export function weaknessOf(secret: Uint8Array): string | null {
   if (new Set(secret).size < 8) return 'has fewer than 8 different bytes'
   const isKnown = formsOf(Buffer.from(secret)).some((form) => lowerCase.has(form.toLowerCase()))

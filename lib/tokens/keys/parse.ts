@@ -83,11 +83,7 @@ export function parseSecret(
   return key
 }
 
-/**
- * Checks a pair of keys, or one half of it.
- *
- * @param algs - those that it may be used with; it has to fit one of them
- */
+/** Checks a pair of keys, or one half of it. @param algs - those that it may be used with; it has to fit one of them */
 export function parsePair(
   nameOf: NameOf,
   pair: KeyPairConfig,

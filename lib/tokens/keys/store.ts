@@ -106,7 +106,7 @@ export class KeyStore {
     this.#started += 1
     const turn = this.#started
     const keys = new Keyset(await this.#readInTime(), this.#config, this.#counts)
-    // Not checked at a reload: a revoked key has to go, even if no public one is left.
+    // A reload does not check this: a revoked key has to go, even if no public one is left.
     if (this.#keys === undefined && this.#config.publish && keys.publish(0).length === 0) {
       const remedy = 'Leave "publish" out, or add a pair of keys.'
       keyError('option "jwt.publish"', 'all keys are secrets, and none may be published.', remedy)

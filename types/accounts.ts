@@ -4,7 +4,7 @@ import type { AuthUser, StoredUser } from './user-service.js'
 /** Accounts over the table of the app: the option `accounts`. */
 export interface AccountsOptions<Stored extends object = StoredUser> {
   /**
-   * Where the pages of the app are: https, or http to a loopback address, without query, fragment and credentials. Links in
+   * The address of the app's pages: https, or http to a loopback address, without query, fragment and credentials. Links in
    * e-mails are `<url>/sign-up#<token>`, `<url>/reset#<token>` and `<url>/email#<token>`; browsers do not send what follows
    * the `#`, so the token is in no log.
    */
@@ -62,9 +62,9 @@ export interface AccountLimits {
 
 /** The values of an account that the plugin changes. */
 export interface AccountValues {
-  /** In lower case, and as browsers send it. */
+  /** The address in lower case, as browsers send it. */
   readonly email: string
-  /** As it is stored; a new one is by {@link AuthnOptions.hashing}. */
+  /** The stored hash; {@link AuthnOptions.hashing} makes new ones. */
   readonly passwordHash: string | null
 }
 
@@ -96,9 +96,9 @@ export type AccountMailKind =
 
 /** An e-mail that the app sends. */
 export interface AccountMail {
-  /** What it says. */
+  /** The purpose of the e-mail. */
   readonly kind: AccountMailKind
-  /** Its recipient: the stored address of an account. */
+  /** The recipient: the stored address of an account. */
   readonly to: string
   /** The address of the button in it. */
   readonly link?: string
@@ -145,7 +145,7 @@ export interface AccountStats {
 
 /** Published when an account was created, changed or deleted. */
 export interface AccountEvent {
-  /** What was done. */
+  /** The action that the user has completed. */
   readonly action: 'created' | 'password-reset' | 'password-changed' | 'email-changed' | 'deleted'
   /** The claim `sub` of the tokens of the user. */
   readonly sub: string
@@ -169,7 +169,7 @@ declare module './authn.js' {
     accounts: true
   }
   interface AuthnStats {
-    /** Only with the option `accounts`. */
+    /** Set only with the option `accounts`. */
     readonly accounts?: AccountStats
   }
   interface Authn {

@@ -5,7 +5,10 @@ import type { StoredUser } from './user-service.js'
 export interface ApiKeysOptions<Stored extends object = StoredUser> {
   /** The first part of all keys, such as `acme_live`: 2 to 20 of a-z, 0-9 and `_`. A change invalidates all keys. */
   prefix: string
-  /** Where keys are kept: `memoryApiKeys`, `redisApiKeys` or `sqlApiKeys` of `fastify-authn/api-keys`, or a store of the app. */
+  /**
+   * The store of the keys: `memoryApiKeys`, `redisApiKeys` or `sqlApiKeys` of `fastify-authn/api-keys`, or one of the
+   * app.
+   */
   store: ApiKeyStoreFactory
   /** A header for the key where `Authorization` has no accepted credentials, such as `x-api-key`. Default: none. */
   header?: string | undefined
@@ -41,19 +44,19 @@ export interface ApiKeysOptions<Stored extends object = StoredUser> {
 export interface ApiKeyInfo {
   /** Names the key: the 16 characters after its prefix. It is no secret. */
   readonly id: string
-  /** Whose key it is, as given to `issue`. */
+  /** The owner of the key, as given to `issue`. */
   readonly owner: string | number
-  /** What its owner calls it. */
+  /** The name that the owner gave to the key. */
   readonly name: string
-  /** What it may be used for; empty for nothing that needs a scope. */
+  /** The scopes that the key has; empty for a key that passes no route with a scope. */
   readonly scopes: readonly string[]
-  /** When it was issued. */
+  /** When the key was issued. */
   readonly createdAt: Date
-  /** When it expires; null for a key that does not. */
+  /** When the key expires; null for a key that does not. */
   readonly expiresAt: Date | null
-  /** Its last successful use, precise to a minute or so; null if there was none. */
+  /** The last successful use of the key, precise to a minute or so; null if there was none. */
   readonly lastUsedAt: Date | null
-  /** When it was revoked; null if it was not. */
+  /** When the key was revoked; null if it was not. */
   readonly revokedAt: Date | null
   /** The `id` of the key that `rotate` has made in its place; null if there is none. */
   readonly replacedBy: string | null
@@ -118,21 +121,21 @@ export interface ApiKeyStats {
   readonly storeFailures: number
 }
 
-/** What a store keeps of an {@link ApiKeyInfo}. Times are seconds since 1970, with a fraction. */
+/** An {@link ApiKeyInfo} as a store keeps it. Times are seconds since 1970, with a fraction. */
 export interface StoredApiKey extends Pick<ApiKeyInfo, 'id' | 'name' | 'scopes' | 'replacedBy'> {
   /** SHA-256 of the whole key in base64url; a store never gets a key. */
   readonly digest: string
-  /** As a string; {@link ownerType} says what it was. */
+  /** The owner as a string; {@link ownerType} says what it was. */
   readonly owner: string
   /** The type in which the user service gets the owner. */
   readonly ownerType: 'string' | 'number'
   /** When the key was issued. */
   readonly createdAt: number
-  /** When it expires, if it does. */
+  /** When the key expires; null for a key that does not. */
   readonly expiresAt: number | null
-  /** When the key was last used, within a minute. */
+  /** When the key was last used, within a minute; null if it was not. */
   readonly lastUsedAt: number | null
-  /** When the key was revoked, if it was. */
+  /** When the key was revoked; null if it was not. */
   readonly revokedAt: number | null
 }
 
@@ -168,7 +171,7 @@ export interface ApiKeyStore {
   ): Promise<boolean>
 }
 
-/** Where API keys are kept: the option `apiKeys.store`. */
+/** The place in which API keys are kept: the option `apiKeys.store`. */
 export interface ApiKeyStoreFactory {
   /** The name of the app, with which the names of all records in the store begin. */
   readonly prefix: string
@@ -180,7 +183,7 @@ export interface ApiKeyStoreFactory {
 
 /** Published when an API key was issued, revoked or rotated by this process. */
 export interface ApiKeyEvent extends Pick<ApiKeyInfo, 'id' | 'owner' | 'name'> {
-  /** What happened. */
+  /** The change of the key. */
   readonly action: 'issued' | 'revoked' | 'rotated'
   /** After a rotation, the `id` of the new key. */
   readonly replacedBy?: string
@@ -202,7 +205,7 @@ declare module './authn.js' {
     apiKeys: true
   }
   interface AuthnStats {
-    /** Only with the option `apiKeys`. */
+    /** Set only with the option `apiKeys`. */
     readonly apiKeys?: ApiKeyStats
   }
   interface Authn {

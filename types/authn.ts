@@ -56,7 +56,7 @@ export interface Authn {
   /** The names that `use` accepts. */
   readonly authenticators: readonly string[]
 
-  /** What the options of this registration switch on, in no particular order. */
+  /** The features that the options of this registration switch on, in no particular order. */
   readonly features: readonly AuthnFeature[]
 
   /**

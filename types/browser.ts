@@ -1,16 +1,16 @@
-// No names of Fastify or Node: pages compile it with the DOM alone.
+// This file names no types of Fastify or Node: pages compile it with those of the DOM alone.
 
 /** The options of `createSession`. */
 export interface SessionOptions {
   /**
-   * Where the API is, such as `https://api.shop.example`. Default: the origin of the page. Outside of a browser it is
+   * The address of the API, such as `https://api.shop.example`. Default: the origin of the page. Outside of a browser it is
    * required.
    */
   readonly url?: string | undefined
   /** The path of the login route. Those of refresh, logout and accounts follow from it. Default `'/login'`. */
   readonly login?: string | undefined
   /**
-   * Where an app without cookies keeps its refresh token, such as the keychain of a phone. Default: tokens are in cookies
+   * The place where an app without cookies keeps its refresh token, such as the keychain of a phone. Default: tokens are in cookies
    * that no script can read.
    */
   readonly tokens?: TokenStorage | undefined
@@ -29,21 +29,21 @@ export interface TokenStorage {
   set(refreshToken: string | null): unknown
 }
 
-/** What `onChange` is told. */
+/** The change that `onChange` is called with. */
 export interface SessionChange {
   /** Whether a user is logged in now. */
   readonly loggedIn: boolean
-  /** Why: `expired` also stands for a session that was revoked elsewhere. */
+  /** The reason of the change. `expired` also stands for a session that was revoked elsewhere. */
   readonly reason: 'login' | 'logout' | 'expired'
 }
 
-/** How a request of `logIn`, `post` or `logOut` ended. */
+/** The result of `logIn`, `post` or `logOut`. */
 export interface SessionResult {
-  /** Whether the server has done it. */
+  /** Whether the server has done what was asked for. */
   readonly ok: boolean
   /** The HTTP status; 0 when the server cannot be reached. */
   readonly status: number
-  /** What to show to the user; null if `ok`. The server writes it in the language of the user. */
+  /** The message to show to the user; null if `ok`. The server writes it in the language of the user. */
   readonly error: string | null
   /** The JSON of the response; null where it has none. */
   readonly body: unknown
@@ -51,7 +51,7 @@ export interface SessionResult {
   readonly retryAfter: number | null
 }
 
-/** With what `fetch` and `refresh` reject if the session could not be refreshed. The user is still logged in. */
+/** The error of `fetch` and `refresh` if the session could not be refreshed. The user is still logged in. */
 export interface SessionError extends Error {
   /** The HTTP status of the refresh; 0 when the server cannot be reached. */
   readonly status: number
@@ -59,11 +59,11 @@ export interface SessionError extends Error {
   readonly retryAfter: number | null
 }
 
-/** What requests to the routes of the option `accounts` have in their bodies. */
+/** The members of the bodies of requests to the routes of the option `accounts`. */
 export interface AccountFields {
   /** The address of a mailbox. */
   email: string
-  /** Of the link in a mail: what stands behind its `#`. */
+  /** The token of the link in an e-mail: the part after its `#`. */
   token: string
   /** The new password. */
   password: string
@@ -98,7 +98,7 @@ export interface Session {
   /** Resolves when `loggedIn` is known; with cookies at once. It never rejects. */
   readonly ready: Promise<void>
   /**
-   * Like `fetch`, as the user. Refreshes the token first if it has less than 10 seconds left, and after a 401, which
+   * Sends a request like `fetch`, as the user. Refreshes the token first if it has less than 10 seconds left, and after a 401, which
    * repeats the request once, unless `init.body` is a stream. A `Request` is cloned for that.
    *
    * @param input - an address, resolved against `url`

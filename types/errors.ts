@@ -98,7 +98,7 @@ export interface RejectionLike extends Error {
    * wait; 400 for a link or a new password that is rejected. For a malformed body 400, 413 or 415.
    */
   readonly statusCode: number
-  /** In the language of the request; that of a malformed body is Fastify's, in English. */
+  /** The message in the language of the request; for a malformed body, Fastify's message in English. */
   readonly message: string
   /** Seconds after which the client may try again, for `Retry-After`. */
   readonly retryAfter?: number

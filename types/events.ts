@@ -33,7 +33,7 @@ export interface SuccessEvent extends AuthnEvent {
 export interface RejectionEvent extends AuthnEvent {
   /** Why the request was rejected. */
   readonly code: RejectionCode
-  /** Why in more detail, as in the log; often missing. It quotes no credentials. */
+  /** The reason in more detail, as in the log; often missing. It quotes no credentials. */
   readonly reason?: string
   /** The user as in `request.user`, if an authenticator had accepted one. */
   readonly user?: AuthUser
@@ -45,9 +45,9 @@ export interface RehashEvent {
   readonly request: FastifyRequest
   /** The user as in `request.user`: without the password hash. */
   readonly user: AuthUser
-  /** What the stored hash was; `other` for one of a foreign kind. */
+  /** The algorithm of the stored hash; `other` for one that a function of the app verifies. */
   readonly from: HashAlgorithm | 'argon2i' | 'other'
-  /** What it is now. */
+  /** The algorithm of the new hash. */
   readonly to: HashAlgorithm
 }
 

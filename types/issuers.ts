@@ -3,7 +3,7 @@ import type { SigningMethod } from './jwt.js'
 import type { JwtClaims } from './request-extra.js'
 import type { StoredUser } from './user-service.js'
 
-/** What `user` of an issuer may return: a user, or none. */
+/** The result of `user` of an issuer: a user, or none. */
 export type UserOfIssuer<Stored extends object = StoredUser> =
   Stored | null | undefined | Promise<Stored | null | undefined>
 
@@ -59,7 +59,7 @@ export interface IssuerStats {
   readonly keys: number
   /** How often the key set was fetched, since the app started. */
   readonly fetches: number
-  /** How many of these failed. */
+  /** How many of these fetches failed. */
   readonly failures: number
   /** The age of the set in whole seconds; null while there is none. */
   readonly age: number | null
@@ -75,9 +75,9 @@ export interface IssuerEvent {
   readonly keys: number
   /** How many keys of the new set are not used, such as those for encryption. */
   readonly leftOut: number
-  /** Why it failed; null if it did not. It quotes nothing from the issuer's body. */
+  /** The reason why the fetch failed; null if it did not. It quotes nothing from the issuer's body. */
   readonly reason: string | null
-  /** How long it took, in milliseconds. */
+  /** How long the fetch took, in milliseconds. */
   readonly duration: number
 }
 

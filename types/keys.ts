@@ -51,7 +51,7 @@ interface CommonKeyEntry {
   readonly kid?: string | undefined
   /** See {@link KeyState}. */
   readonly state: KeyState
-  /** When the key got this state: ISO 8601 with a zone. For people, and for `--settle` of `keys rotate`. */
+  /** When the key got this state: ISO 8601 with a zone. It informs people, and `--settle` of `keys rotate` uses it. */
   readonly since?: string | undefined
   /**
    * When the key stops verifying: ISO 8601 with a zone, such as `2027-01-01T00:10:00Z`. Only for the state `verify`.
@@ -86,7 +86,7 @@ export interface KeyFileEntry extends CommonKeyEntry {
 
 /** How many tokens are cached. */
 export interface TokenCacheOptions {
-  /** Tokens; the least recently used ones are dropped first. Default 50,000. */
+  /** The most tokens that are cached; the least recently used ones are dropped first. Default 50,000. */
   max?: number | undefined
   /** Bytes of the cached tokens. Default 8,388,608 (8 MiB). */
   maxBytes?: number | undefined
@@ -96,7 +96,7 @@ export interface TokenCacheOptions {
 export interface TokenStats {
   /** Tokens that are cached now. */
   readonly size: number
-  /** Their bytes. */
+  /** The bytes of the cached tokens. */
   readonly bytes: number
   /** Tokens that were found in the cache, since the service was made. */
   readonly hits: number
@@ -130,7 +130,7 @@ export interface KeyFileSystem {
   readFile: (...args: any[]) => any
 }
 
-/** Where a service reports failed reloads, such as the log of an app. */
+/** The log to which a service reports failed reloads, such as that of an app. */
 export interface KeyLog {
   /** Reports an error, which contains no secrets. */
   error: (details: { readonly err: unknown }, message: string) => unknown
@@ -138,7 +138,7 @@ export interface KeyLog {
 
 /** Public keys (RFC 7517 §5). */
 export interface JwkSet {
-  /** In the order of the key set. */
+  /** The keys in the order of the key set. */
   readonly keys: readonly PublicJwk[]
 }
 
@@ -150,6 +150,6 @@ export interface PublicJwk extends Readonly<Record<string, string>> {
   readonly kid: string
   /** The one algorithm that it is used with. */
   readonly alg: SigningMethod
-  /** It verifies signatures. */
+  /** The key verifies signatures. */
   readonly use: 'sig'
 }

@@ -16,7 +16,7 @@ export interface LoginProviderOptions {
    * the metadata do not list `client_secret_basic`.
    */
   clientAuth?: 'basic' | 'post' | undefined
-  /** RFC 6749 §3.3, with `openid`. Default `openid profile email`. */
+  /** The scopes that the app requests (RFC 6749 §3.3), with `openid`. Default `openid profile email`. */
   scope?: string | undefined
   /**
    * Returns the name of the user. With it, `userService.findByUsername` finds the user now and at every later request. This
@@ -55,10 +55,10 @@ export interface LoginProviderOptions {
    * fragment. Default: from `request.protocol`, `request.host` and the path of the route.
    */
   redirectUri?: string | undefined
-  /** Where a login ends: a path, or an address whose origin is in `cookies.trustedOrigins`. Default `/`. */
+  /** The address to which a login leads: a path, or one whose origin is in `cookies.trustedOrigins`. Default `/`. */
   returnTo?: string | undefined
   /**
-   * Where rejections go, with `error` (the code) and `provider` in the query: a path, or an address whose origin is in
+   * The address to which rejections lead, with `error` (the code) and `provider` in the query: a path, or an address whose origin is in
    * `cookies.trustedOrigins`. Default: none, the rejection is sent as it is.
    */
   failureTo?: string | undefined
@@ -95,7 +95,9 @@ export interface IdTokenClaims {
   readonly name?: string
   /** A short name, which is neither unique nor lasting. */
   readonly preferred_username?: string
-  /** With the scope `email`. It is no proof of who the user is, even where {@link email_verified} is true. */
+  /**
+   * The e-mail, with the scope `email`. It is no proof of who the user is, even where {@link email_verified} is true.
+   */
   readonly email?: string
   /** Whether the provider has verified the e-mail. */
   readonly email_verified?: boolean
@@ -103,13 +105,13 @@ export interface IdTokenClaims {
   readonly [claim: string]: unknown
 }
 
-/** What the token endpoint of the provider has returned. */
+/** The response of the token endpoint of the provider. */
 export interface ProviderTokens {
-  /** For the APIs of the provider. */
+  /** The access token for the APIs of the provider. */
   readonly accessToken: string
   /** The ID token. */
   readonly idToken: string
-  /** With a scope such as `offline_access`. */
+  /** The refresh token, with a scope such as `offline_access`. */
   readonly refreshToken?: string
   /** The scopes that were granted, where they are not those that were asked for. */
   readonly scope?: string
@@ -136,9 +138,9 @@ export interface ProviderEvent {
   readonly provider: string
   /** `renewed`: there are new metadata. `failed`: the old ones stay in use. */
   readonly outcome: 'renewed' | 'failed'
-  /** Why it failed; null if it did not. It quotes nothing from the provider's body. */
+  /** The reason of the failure; null if there was none. It quotes nothing from the provider's body. */
   readonly reason: string | null
-  /** How long it took, in milliseconds. */
+  /** The duration in milliseconds. */
   readonly duration: number
 }
 

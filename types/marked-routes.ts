@@ -29,29 +29,29 @@ export interface RequiredConfig {
 interface AuthConfig {
   /** The mark. */
   auth: AuthMark
-  /** No `config` has it: it says that the mark does not fit, which is one error and not another one of `request.user`. */
+  /** Never set. It makes a wrong mark one type error, instead of a second one at `request.user`. */
   readonly [unread]?: true
 }
 
 declare const unread: unique symbol
 
 /**
- * What stands in for the type of `config` where only the type argument of the route is written down, because TypeScript
+ * Stands in for the type of `config` where only the type argument of the route is written down, because TypeScript
  * then infers no other one. Marks that require a user fit it; all others fit the overloads of Fastify, under which
  * `request.user` may be null. No `config` fits the second member: by it, editors complete all marks.
  */
 type DefaultConfig = RequiredConfig | (AuthConfig & { readonly [unread]: true })
 
 /**
- * What is declared in the `config` of a marked route. The types of `auth` are not those of Fastify's `config`: the compiler
+ * The declared members of the `config` of a marked route. The types of `auth` are not those of Fastify's `config`: the compiler
  * would combine each form of a mark with the one that is written, and complete and report that.
  */
 type Declared<Config extends AuthConfig> = Omit<FastifyContextConfig, 'auth'> &
   Config &
-  // Only where there is a plural, so that none is offered by editors.
+  // The plurals are declared only if one is written, so that editors offer none.
   ([keyof Config['auth'] & keyof NoPlural] extends [never] ? unknown : { auth: NoPlural })
 
-/** What the compiler knows of a `config`; no object has this property. */
+/** The type of `request.user` under a `config`, for the compiler; no object has this property. */
 interface Marked<User> {
   // The name is a string, because a symbol would differ in another copy of the package.
   /** The type of `request.user`. */
@@ -84,7 +84,7 @@ export type UserUnder<Config> = (Config & Marked<AuthUser | null>)['marked, says
  *
  * @typeParam Route - body, parameters and the like, as in `app.get<Route>()`
  */
-// Not the type argument of `config`: Fastify would infer it from the handler, also on a route without a mark.
+// The type argument of `config` is left out: Fastify would infer it from the handler, also on a route without a mark.
 export type AuthenticatedRequest<Route extends RouteGenericInterface = RouteGenericInterface> =
   FastifyRequest<Route> & {
     /** The authenticated user. */

@@ -40,26 +40,26 @@ export type AccessNames = readonly [string, ...string[]]
 export type AccessNeed =
   | string
   | {
-      /** Each of these. */
+      /** The names of which a user needs all. */
       readonly all: AccessNames
-      /** Not beside `all`. */
+      /** Cannot stand beside `all`. */
       readonly any?: never
     }
   | {
-      /** At least one of these. The challenge of a 403 names the first one: list the weakest first. */
+      /** The names of which a user needs at least one. The challenge of a 403 names the first one: list the weakest first. */
       readonly any: AccessNames
-      /** Not beside `any`. */
+      /** Cannot stand beside `any`. */
       readonly all?: never
     }
 
 /** An {@link AccessNeed} that was read. */
 export type NeededNames =
   | {
-      /** Each of these. */
+      /** The names of which a user needs all. */
       readonly all: readonly string[]
     }
   | {
-      /** At least one of these. */
+      /** The names of which a user needs at least one. */
       readonly any: readonly string[]
     }
 
@@ -71,9 +71,9 @@ export type RouteMark = AuthMode | (AuthMarkObject & NoPlural)
 
 /** Names that are easily written instead of `scope` and `role`. They are errors for the compiler and at startup. */
 export interface NoPlural {
-  /** Not a member of a mark: write `scope`. */
+  /** This is no member of a mark: write `scope`. */
   readonly scopes?: never
-  /** Not a member of a mark: write `role`. */
+  /** This is no member of a mark: write `role`. */
   readonly roles?: never
 }
 

@@ -13,13 +13,13 @@ import type { AuthUser, PasswordFieldOf, StoredUser, UserService } from './user-
 
 /** Username and password of `configBasicAuthenticator`. */
 export interface BasicConfig {
-  /** Not empty, without colons and control characters (RFC 7617 §2). */
+  /** The username. It is not empty, without colons and control characters (RFC 7617 §2). */
   username?: string | undefined
-  /** Not empty, without control characters. */
+  /** The password. It is not empty, without control characters. */
   password?: string | undefined
 }
 
-/** What needs no mark although the option `requireMarks` is set. */
+/** The exceptions from the option `requireMarks`. */
 export interface RequireMarksOptions {
   /**
    * Excepts routes, such as those of other plugins. Called at startup, for every route without a mark.
@@ -37,7 +37,7 @@ export interface RequireMarksOptions {
 /** The name `password`, which is allowed as long as the app has not declared the fields of its stored users. */
 type DefaultField<Stored extends object> = StoredUser extends Stored ? 'password' : never
 
-/** Where the scopes and roles of a user come from, for marks that require them. */
+/** The sources of the scopes and roles of a user, for marks that require them. */
 export interface AccessOptions {
   /**
    * Scopes that a user has. Called at most once for a request, and only if the mark requires a scope. Default: the
@@ -103,7 +103,7 @@ export interface AuthnOptions<Stored extends object = StoredUser> {
   authenticator?: Authenticator | string | readonly string[] | undefined
   /** More authenticators that `use` may name, by name. */
   authenticators?: Readonly<Record<string, Authenticator>> | undefined
-  /** Where scopes and roles come from. Default: the claims of the token, and fields of the user. */
+  /** The sources of scopes and roles. Default: the claims of the token, and fields of the user. */
   access?: AccessOptions | undefined
   /** The mark of the scope in which the plugin is registered. Default: none. */
   auth?: AuthMark | undefined

@@ -7,13 +7,13 @@ export interface BcryptParameters {
   algorithm?: 'bcrypt' | undefined
   /** Binary logarithm of the rounds, 4 to 31. Default 10. */
   cost?: number | undefined
-  /** Of argon2id. */
+  /** Cannot be set: it is a parameter of argon2id. */
   memory?: undefined
-  /** Of argon2id. */
+  /** Cannot be set: it is a parameter of argon2id. */
   passes?: undefined
-  /** Of scrypt. */
+  /** Cannot be set: it is a parameter of scrypt. */
   blockSize?: undefined
-  /** Of argon2id and scrypt. */
+  /** Cannot be set: it is a parameter of argon2id and scrypt. */
   parallelism?: undefined
 }
 
@@ -27,9 +27,9 @@ export interface Argon2Parameters {
   passes?: number | undefined
   /** Lanes, 1 to 16. Default 1. */
   parallelism?: number | undefined
-  /** Of bcrypt and scrypt. */
+  /** Cannot be set: it is a parameter of bcrypt and scrypt. */
   cost?: undefined
-  /** Of scrypt. */
+  /** Cannot be set: it is a parameter of scrypt. */
   blockSize?: undefined
 }
 
@@ -43,9 +43,9 @@ export interface ScryptParameters {
   blockSize?: number | undefined
   /** The parallelization p, 1 to 16. Default 1. */
   parallelism?: number | undefined
-  /** Of argon2id. */
+  /** Cannot be set: it is a parameter of argon2id. */
   memory?: undefined
-  /** Of argon2id. */
+  /** Cannot be set: it is a parameter of argon2id. */
   passes?: undefined
 }
 
@@ -73,7 +73,7 @@ export interface ForeignHash {
 /** An entry of `hashing.migrateFrom`: an algorithm with the parameters that old hashes have, or a foreign kind. */
 export type MigrateFrom =
   | (HashParameters & {
-      /** That of the old hashes; another one than `hashing.algorithm`. */
+      /** The algorithm of the old hashes; another one than `hashing.algorithm`. */
       algorithm: HashAlgorithm
     })
   | ForeignHash
@@ -86,7 +86,7 @@ export type MigrateFrom =
  * unknown usernames and for weaker stored hashes.
  */
 export type HashingOptions = HashParameters & {
-  /** What the table of users holds besides hashes of `algorithm`: at most 4 entries. Default: none. */
+  /** The other hashes in the table of users, besides those of `algorithm`: at most 4 entries. Default: none. */
   migrateFrom?: readonly MigrateFrom[] | undefined
   /**
    * The highest cost of a stored bcrypt hash that is compared with a password, 4 to 31; one of a higher cost counts as
@@ -131,9 +131,9 @@ export type ThrottleOptions = {
   window?: number | undefined
 } & (
   | {
-      /** Not set: each process has counters of its own, in memory. */
+      /** If this is not set, each process has counters of its own, in memory. */
       redis?: undefined
-      /** Only used beside `redis`. */
+      /** Used only beside `redis`. */
       keyPrefix?: string | undefined
     }
   | {

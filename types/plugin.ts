@@ -72,7 +72,7 @@ export interface RejectedRegister<T> {
 
 /** The options of a plugin, for {@link RejectedRegister}. */
 type RejectedBy<Plugin> = Plugin extends AuthnPlugin | Promise<{ default: AuthnPlugin }>
-  ? // Without the function that Fastify accepts too: beside it, the compiler suggests no names.
+  ? // The function that Fastify accepts too is left out: beside it, the compiler suggests no names.
     RegisterOptions & RejectedOptions
   : Plugin extends
         | FastifyPluginCallback<infer Options>

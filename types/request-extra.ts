@@ -54,6 +54,6 @@ export interface RequestExtra {
    * The claims of the token. Set when the token is valid, even if its user is not found.
    */
   jwtClaims?: JwtClaims
-  /** What other authenticators set. Apps merge the types of their own keys into {@link RequestExtra}. */
+  /** The members that other authenticators set. Apps merge the types of their own keys into {@link RequestExtra}. */
   [key: string | symbol]: unknown
 }

@@ -21,7 +21,7 @@ export interface AuthnRoute {
   /** Names of its authenticators; `custom` for one that has no name. */
   readonly authenticators: readonly string[]
   /**
-   * Where its mark is: on the route itself, in the options of an `app.register` around it, in the option `auth` of
+   * The place of its mark: on the route itself, in the options of an `app.register` around it, in the option `auth` of
    * the plugin, or nowhere; nowhere also for the OPTIONS route of @fastify/cors, which is open in every scope.
    */
   readonly source: 'route' | 'scope' | 'plugin' | 'none'

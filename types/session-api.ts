@@ -6,7 +6,7 @@ import type { SessionStoreFactory } from './sessions.js'
 /** Sessions of logged-in users: the option `sessions`. Times are in seconds. */
 export interface SessionsOptions {
   /**
-   * Where sessions are kept. Default: the memory of this process, which other processes do not share and which a
+   * The store of the sessions. Default: the memory of this process, which other processes do not share and which a
    * restart empties.
    */
   store?: SessionStoreFactory | undefined
@@ -37,7 +37,7 @@ export interface SessionsOptions {
 export interface SessionInfo {
   /** Names the session: the claim `sid` of its tokens. It is no secret. */
   readonly sid: string
-  /** When the login was. */
+  /** When the user logged in. */
   readonly created: Date
   /**
    * When the user has authenticated at a provider, if its ID token has said so (`auth_time`): earlier than the login where
@@ -185,7 +185,7 @@ declare module './authn.js' {
     sessions: true
   }
   interface AuthnStats {
-    /** Only with the option `sessions`. */
+    /** Set only with the option `sessions`. */
     readonly sessions?: SessionStats
   }
   interface Authn {

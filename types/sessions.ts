@@ -1,16 +1,16 @@
 /**
- * What a store keeps of a session. Times are seconds since 1970 with a fraction, by the clock of the store.
+ * A session as a store keeps it. Times are seconds since 1970 with a fraction, by the clock of the store.
  */
 export interface StoredSession {
   /** Names the session: the claim `sid` of its tokens. */
   readonly sid: string
   /** The user of the session: the claim `sub` of its tokens, as a string. */
   readonly sub: string
-  /** When the login was. */
+  /** When the user logged in. */
   readonly created: number
-  /** When its refresh token was last exchanged; the time of the login before that. */
+  /** When its refresh token was last exchanged; before the first exchange, the time of the login. */
   readonly lastUsed: number
-  /** When it expires at the latest, however often it is used. */
+  /** The time at which it expires at the latest, however often it is used. */
   readonly endsAt: number
   /** The address of the client that logged in. */
   readonly address: string
@@ -43,7 +43,9 @@ export interface NewSession extends Omit<StoredSession, 'created' | 'lastUsed' |
 export interface CreatedSession extends StoreTime {
   /** The sessions of the user that this call has revoked. */
   readonly revoked: readonly Revocation[]
-  /** When all sessions of the user were last revoked, read after the session was stored; null for not within an hour. */
+  /**
+   * The last revocation of all sessions of the user, read after the session was stored; null for none within an hour.
+   */
   readonly userRevocation: UserRevocation | null
 }
 
@@ -69,7 +71,7 @@ export interface Swap {
   readonly grace: number
   /** Seconds after this use at which the session expires, unless it is used again. */
   readonly idle: number
-  /** From this time on, the swap must not be made: seconds since 1970 by the clock of the store. */
+  /** The swap must not be made from this time on: seconds since 1970 by the clock of the store. */
   readonly deadline: number
   /** See {@link NewSession}. It counts for uses that are `swapped` or `repeated` too, which give access tokens. */
   readonly revocationTtl: number
@@ -85,7 +87,7 @@ export interface SwapDone extends StoreTime {
    * session, and not the last one within the grace; this call has revoked the session.
    */
   readonly outcome: 'swapped' | 'reused'
-  /** As it is after the call. */
+  /** The session after the call. */
   readonly session: StoredSession
 }
 
@@ -95,7 +97,7 @@ export interface SwapRepeated extends StoreTime {
   readonly outcome: 'repeated'
   /** The session of the token. */
   readonly session: StoredSession
-  /** What was sealed at the first use of the token. */
+  /** The string that was sealed at the first use of the token. */
   readonly sealed: string
 }
 
@@ -129,12 +131,12 @@ export interface StoreTime {
   readonly now: number
 }
 
-/** Which sessions are meant: one, or all of a user. */
+/** The sessions that are meant: one, or all of a user. */
 export type SessionChoice = Pick<StoredSession, 'sid'> | Pick<StoredSession, 'sub'>
 
 /** The session of a refresh token. */
 export interface FoundSession extends StoreTime {
-  /** Null if there is none, or it has expired. */
+  /** The session; null if there is none, or it has expired. */
   readonly session: StoredSession | null
 }
 
@@ -174,7 +176,7 @@ export interface SessionStore {
   close(): Promise<void>
 }
 
-/** Where sessions are kept: the option `sessions.store`. */
+/** The place in which sessions are kept: the option `sessions.store`. */
 export interface SessionStoreFactory {
   /** The name of the app, with which the names of all records and channels in the store begin. */
   readonly prefix: string

@@ -23,7 +23,7 @@ declare const unstated: unique symbol
 
 /** The stored user if the options do not give its type: a {@link StoredUser} that may have other fields. */
 export interface UnstatedUser extends StoredUser {
-  /** For the compiler only; no object has it. */
+  /** Only the compiler knows this member; no object has it. */
   readonly [unstated]?: never
 }
 

@@ -16,7 +16,7 @@ export interface KnownKey extends Pick<ApiKeyInfo, 'expiresAt' | 'lastUsedAt'> {
 
 const oneMinute = 60_000
 
-/** A call of the store, which all requests with one id share. */
+/** A call of the store that all requests with one id share. */
 interface Pending {
   readonly answer: ReturnType<typeof findKey>
   readonly start: number

@@ -22,7 +22,6 @@ export function createRecord(root: FastifyInstance) {
     undefinedHooks: [] as string[],
     /** Scopes in which the plugin is registered, in order. */
     registered: new Set<FastifyInstance>(),
-    /** The option `requireMarks`, by the scope of the registration. */
     requiredMarks: new Map<FastifyInstance, RequireMarksOptions>(),
     /** True once the guard's hook was added. */
     isProtected: false,

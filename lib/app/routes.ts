@@ -11,7 +11,6 @@ import { policyOf } from '../guard/policy.js'
 import type { RoutePolicy } from '../feature.js'
 import { registeredByOther, registrationOf } from '../request/registration.js'
 
-/** The options of a route as `onRoute` gets them. */
 type DeclaredOptions = RouteOptions & { readonly routePath: string }
 
 /** A route of an app. Its options are read when the app is ready, because hooks of other plugins may change them. */

@@ -46,7 +46,6 @@ export function combine(members: readonly Authenticator[], place: string): Authe
     members.map((each) => [each, membersOf(each).flatMap(({ scheme }) => scheme ?? [])]),
   )
 
-  /** The members whose scheme the `Authorization` header names. */
   function namedBy({ headers: { authorization } }: FastifyRequest): readonly Authenticator[] {
     const isNamed = (scheme: string): boolean => credentialsOf(authorization, scheme) !== null
     return members.filter((member) => schemes.get(member)?.some(isNamed))

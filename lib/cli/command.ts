@@ -1,7 +1,6 @@
 import { Command as Commander, type Argument, type Option } from 'commander'
 import type { Readable, Writable } from 'node:stream'
 
-/** Standard input: a file, a pipe, or a terminal. */
 export type Input = Readable & { isTTY?: boolean | undefined }
 
 export interface Io {
@@ -49,7 +48,6 @@ export interface Command<Options = object> {
   run?(options: Options, args: readonly string[], io: Io): Outcome | Promise<Outcome>
 }
 
-/** Options that are the same for every command. */
 export interface CommonOptions {
   readonly env?: string
   readonly json?: boolean

@@ -8,7 +8,6 @@ import { CliError, fail, misuse } from './command.js'
 import { readText } from './input.js'
 import type { SigningMethod, TokenRules } from '../../types/jwt.js'
 
-/** All variables that configFromEnv() reads. */
 export const variables: readonly string[] = [
   'AUTH_JWT_SECRET',
   'AUTH_JWT_KEYS',
@@ -60,7 +59,6 @@ export function numberOption(flags: string, text: string, least: number, most: n
   })
 }
 
-/** An option that may be given several times. */
 export function listOption(flags: string, text: string): Option {
   const collect = (value: string, earlier: readonly string[] = []) => [...earlier, value]
   return new Option(flags, text).argParser(collect)

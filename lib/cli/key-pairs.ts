@@ -37,7 +37,6 @@ export const bitsOption = numberOption(
 export interface Wanted {
   readonly alg: SigningMethod
   readonly state: KeyState
-  /** The size of an RSA key. */
   readonly bits?: number | undefined
   /** The variable that holds the passphrase with which a private key is encrypted. */
   readonly passphraseEnv?: string | undefined

@@ -11,7 +11,6 @@ export function printable(text: string): string {
   return text.toWellFormed().replace(unsafe, (letter) => letter.split('').map(escaped).join(''))
 }
 
-/** A value as JSON on one line. */
 export function quoted(value: unknown): string {
   return JSON.stringify(value)
 }

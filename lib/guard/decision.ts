@@ -17,9 +17,7 @@ export interface Guarded {
   readonly reply: FastifyReply
   readonly done: HookHandlerDoneFunction
   readonly policy: RoutePolicy
-  /** See `startClock`. */
   readonly started: number
-  /** The user that an authenticator has accepted. */
   readonly user: AuthUser | null
   /** Lets the request pass with its user. */
   allow(user: AuthUser): void

@@ -1,7 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { digestOf } from '../common/digest.js'
 
-/** A document that clients fetch again from time to time. */
 export interface PublicDocument {
   readonly body: object
   readonly type: string

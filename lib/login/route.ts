@@ -31,7 +31,6 @@ export function wantedLogin({ options, jwtService, features }: Registration): Re
   )
 }
 
-/** The feature that issues the tokens of a login. */
 function issuerOf(features: Registration['features']): Feature | undefined {
   return features.find(({ issueTokens }) => issueTokens !== undefined)
 }

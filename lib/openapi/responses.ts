@@ -72,7 +72,6 @@ function withBodies(responses: Responses, rejection: object): Responses {
   return Object.fromEntries(entries) as Responses
 }
 
-/** The JSON Schema of the bodies of rejections. */
 function rejectionSchema({ errorBody, errorSchema }: Registration): object {
   return errorBody === undefined
     ? { type: 'object', properties: { error: { type: 'string' } }, required: ['error'] }

@@ -8,7 +8,6 @@ import { operationIdOf, pluginResponses, responsesOf } from './responses.js'
 import { requireSchemes, type OpenApiDocument, type Requirement } from './schemes.js'
 import type { RoutePolicy } from '../feature.js'
 
-/** The members of a route's schema that are read here. */
 interface RouteSchema {
   readonly body?: unknown
   readonly querystring?: unknown

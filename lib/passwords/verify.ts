@@ -25,7 +25,6 @@ export function readHash(text: unknown, hashing: Hashing): Read {
   return ceiling === null ? { hash } : { hash: null, reason: `its ${ceiling}` }
 }
 
-/** Reads a stored text by the first kind that knows it. */
 export function parseHash(text: string, known: readonly HashKind[]): StoredHash | null {
   for (const kind of known) {
     const hash = kind.parse(text)

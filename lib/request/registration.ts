@@ -8,7 +8,6 @@ export function setRegistration(registration: Registration): void {
   Object.assign(registration.app, { [kRegistration]: registration })
 }
 
-/** The nearest registration of a scope, if any. */
 export function registrationOf(server: FastifyInstance): Registration | undefined {
   return (server as { [kRegistration]?: Registration })[kRegistration]
 }

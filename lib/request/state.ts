@@ -53,7 +53,6 @@ type Begin = (done: HookHandlerDoneFunction) => void
 type RequestState = ReturnType<typeof createState>
 type Stateful = FastifyRequest & { [kRequestState]?: RequestState }
 
-/** The state of a request; undefined where nothing was set yet. */
 export function stateOf(request: Stateful): Readonly<RequestState> | undefined {
   return request[kRequestState]
 }
@@ -86,7 +85,6 @@ export function setUser(
   if (state.extra !== null) state.extra.authenticator = authenticator
 }
 
-/** Keeps how to authenticate a request again, after its body. */
 export function setAgain(request: FastifyRequest, begin: Begin): void {
   ensureState(request).again = { since: performance.now(), begin }
 }

@@ -12,7 +12,6 @@ import type { ResolvedSessions } from './options.js'
 
 export { resolve, schema } from './options.js'
 
-/** The tools of each registration, by its scope. */
 const toolsOf = new WeakMap<FeatureContext['app'], SessionTools>()
 
 /** The option `sessions`: refresh tokens, logout, and access tokens that can be revoked. @throws ERR_AUTH_OPTION */

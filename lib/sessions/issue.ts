@@ -9,7 +9,6 @@ import { revokeSessions, type SessionTools } from './tools.js'
 import type { IssueTokens } from '../feature.js'
 import type { IssuedTokens } from '../tokens/issued.js'
 
-/** 128 random bits. */
 const randomName = (): string => randomBytes(16).toString('base64url')
 
 /**

@@ -127,8 +127,7 @@ export async function accountAttacks(
           ? { ...loginFields, ...fields }
           : { ...create, currentPassword: as?.password, ...body },
       headers: as?.headers ?? {},
-      // Failures and e-mails are counted, so each request comes from another client. On loopback, cookies need no
-      // prefix.
+      // Each request comes from another client, since failures are counted. On loopback, cookies need no prefix.
       remoteAddress: `127.${[16, 8, 0].map((bits) => (requests >> bits) & 255).join('.')}`,
     })
     await (door as Mails).settled()

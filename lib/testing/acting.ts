@@ -46,7 +46,6 @@ export interface ActingInjection {
   readonly simulate: NonNullable<InjectOptions['simulate']>
 }
 
-/** The user that a request acts as. */
 export interface Acting extends Pick<ActingOptions, 'claims' | 'extra'> {
   readonly user: object
   readonly apiKey: RequestApiKey | undefined

@@ -6,7 +6,6 @@ import type { Bad } from './broken.js'
 import type { Material } from './forge.js'
 import type { Watched } from './watched.js'
 
-/** A request that must be rejected. */
 export interface AttackCase {
   readonly name: string
   readonly request: Pick<InjectOptions, 'method' | 'headers' | 'query' | 'cookies' | 'simulate'>
@@ -16,7 +15,6 @@ export interface AttackCase {
   readonly rejections?: readonly number[]
 }
 
-/** The route under attack, and what is known of it. */
 export interface Target {
   readonly options: AttackOptions
   readonly method: string
@@ -76,7 +74,6 @@ function wrongPairs(username: string, password: string): Bad[] {
 
 const encoded = (text: string): string => Buffer.from(text).toString('base64')
 
-/** Bad `Authorization` headers. */
 export function headerCases({ options, good, material, tokens }: Target): AttackCase[] {
   const { token = 'eyJhbGciOiJIUzI1NiJ9.e30.c2ln' } = material
   const { authorization } = good

@@ -3,7 +3,6 @@ import type { AttackCase, Target } from './attack-cases.js'
 import type { Headers } from './attack-options.js'
 import type { Bad } from './broken.js'
 
-/** A cookie that is let in. */
 interface GoodCookie {
   readonly name: string
   readonly value: string

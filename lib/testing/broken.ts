@@ -39,7 +39,6 @@ export type BrokenToken =
   | 'withoutSubject'
   | 'wrongAlgorithm'
 
-/** The right key signs. */
 const signed = (make: BrokenRow['make']): BrokenRow => ({ needs: 'key', make })
 
 /** The right key signs other claims. */

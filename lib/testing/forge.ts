@@ -50,7 +50,6 @@ export function encode(value: unknown): string {
   return Buffer.from(bytes as string).toString('base64url')
 }
 
-/** Seconds since 1970. */
 export const epochSeconds = (): number => Math.floor(Date.now() / 1000)
 
 /** The claims that were asked for, without those that every token has. */
@@ -61,7 +60,6 @@ export function askedClaimsOf(content: TokenContent): Record<string, unknown> {
   return withoutUndefined({ ...claims, sub: sub ?? claims?.sub, exp, nbf })
 }
 
-/** The header of a good token, slightly changed. */
 export function headerLike(
   { method, typ = 'JWT', kid }: Pick<Material, 'method' | 'typ' | 'kid'>,
   more: object = {},

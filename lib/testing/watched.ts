@@ -21,7 +21,6 @@ export interface Watched extends Needs {
   readonly hasScopesOf: boolean
   /** The cookie of an access token; null where the plugin reads none. */
   readonly cookie: string | null
-  /** Whether `actingAs` works there. */
   readonly canAct: boolean
   readonly names: readonly string[]
   /** The scope whose API keys the route takes; null where it takes none. */

@@ -2,9 +2,7 @@ import { declaredProperty, ownProperty } from '../common/objects.js'
 
 const none: ReadonlySet<string> = new Set()
 
-/**
- * Caches scopes by the claims, which are one object for all requests with a cached token. Reading four takes 1.5 µs.
- */
+/** Keyed by the claims, which are one object for all requests with a cached token: reading four scopes takes 1.5 µs. */
 const scopesOfClaims = new WeakMap<object, { scope: unknown; scp: unknown; names: typeof none }>()
 
 /**

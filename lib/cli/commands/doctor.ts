@@ -15,7 +15,7 @@ import {
 } from '../environment.js'
 import { variablesOf } from '../store.js'
 
-/** A result. A note is for information only and does not change the exit code. */
+/** A note is for information only and does not change the exit code. */
 interface Finding {
   readonly level: 'error' | 'warning' | 'note'
   readonly problem: string

@@ -31,12 +31,10 @@ type Part = Readonly<Record<string, unknown>> | null
 
 /** Whether the server would accept a token. */
 interface Verdict {
-  /** Null for a token that was not checked. */
   readonly valid: boolean | null
   /** The code of the server's error, and what exactly was wrong. */
   readonly code?: string
   readonly cause?: string | undefined
-  /** The reason why it was not checked, or is no token at all. */
   readonly reason?: string
   /** The key of the key set that the token names. */
   readonly key?: object | undefined

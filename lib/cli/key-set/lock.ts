@@ -40,7 +40,7 @@ export async function withLock<Result>(
     return holder()?.id === id
   }
   const end = Date.now() + patience
-  // Twice: a holder that ends while its claim is read has deleted the file before.
+  // It is tried twice: a holder that ends while its claim is read has deleted the file before.
   while (!((await isOurs()) && (await isOurs()))) {
     if (Date.now() > end) {
       fail(
@@ -71,9 +71,7 @@ async function claim(lock: string, id: string): Promise<void> {
   }
 }
 
-/**
- * Whether a lock is 30 seconds old, or its process gone. Processes of other hosts, on a shared disk, cannot be seen.
- */
+/** Whether a lock is older than 30 seconds, or its process is gone, which only shows on this host. */
 function isStale({ pid, host, time }: Claim): boolean {
   if (Date.now() - Date.parse(time) > 30_000) return true
   try {

@@ -7,7 +7,6 @@ import type { SigningMethod } from '../../../types/jwt.js'
 export interface SetKey {
   readonly entry: KeyFileEntry
   readonly kid: string
-  /** The size of an RSA key. */
   readonly bits?: number | undefined
 }
 

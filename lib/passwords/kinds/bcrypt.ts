@@ -13,7 +13,6 @@ async function load(): Promise<typeof import('bcrypt')> {
   return (engine ??= (await import('bcrypt').catch(fail)).default)
 }
 
-/** A hash whose comparison takes the work of a cost. */
 export function dummyHash(cost: number): string {
   return `$2b$${String(cost).padStart(2, '0')}$${'fastify.authn'.repeat(5).slice(0, 53)}`
 }
@@ -42,9 +41,7 @@ export const bcrypt: HashAlgorithmKind = {
   work: ({ cost }) => 2 ** cost,
   matches: (password, { text }) => compare(password, text),
   hash: async (password, { cost }) => (await load()).hash(password, cost),
-  /**
-   * A hash of cost `from` lacks the costs `from` to `to - 1`: 2^from + 2^from + 2^(from + 1) + … + 2^(to - 1) = 2^to.
-   */
+  /** A comparison of cost `from` lacks the costs `from` to `to - 1`: 2^from + 2^from + … + 2^(to - 1) = 2^to. */
   missing(wanted, done) {
     if (done === null) return [wanted]
     const { cost: from } = done.strength

@@ -30,7 +30,6 @@ export function memorySessions(options: MemorySessionsOptions = {}): SessionStor
   return { prefix, isLocal: true, open: (name) => spaceOf(name)() }
 }
 
-/** A session, with its refresh tokens. */
 interface Entry {
   readonly handle: string
   session: StoredSession

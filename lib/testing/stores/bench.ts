@@ -27,7 +27,6 @@ export interface StoreCase {
   run(): Promise<void>
 }
 
-/** A factory of stores of sessions, or of API keys. */
 interface Factory<Store> {
   readonly isLocal: boolean
   open(name: string): Store
@@ -107,7 +106,6 @@ export async function until(condition: () => boolean, what: string): Promise<voi
 export const byTurns = <Store>(one: Store, other: Store, count = 200): Store[] =>
   Array.from({ length: count }, (_, index) => (index % 2 ? other : one))
 
-/** A random string in the form of a digest. */
 export const digest = (): string => randomBytes(32).toString('base64url')
 
 export function newSession(given: Partial<NewSession> = {}): NewSession {

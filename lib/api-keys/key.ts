@@ -83,7 +83,8 @@ export function infoOf(stored: StoredApiKey, id = stored.id): ApiKeyInfo {
     ) &&
     Array.isArray(scopes) &&
     replacedBy !== undefined
-  if (!isWhole) throw new TypeError('the store of API keys returned an incomplete key')
+  if (!isWhole)
+    throw new TypeError('the store of API keys returned a key with a missing or invalid member')
   const [createdAt, expiresAt, lastUsedAt, revokedAt] = times.map((time) =>
     time === null ? null : new Date(Math.round(time * 1000)),
   )

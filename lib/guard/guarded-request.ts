@@ -30,7 +30,12 @@ export function guard(
   const policy = config?.[kDecision]?.policy
   if (policy) return new GuardedRequest(request, reply, done, policy).begin()
   if (policy === null || request.is404) return runInContext(request, null, done)
-  done(faultOf('ERR_AUTH_UNGUARDED', new Error('The route is not known.')))
+  done(
+    faultOf(
+      'ERR_AUTH_UNGUARDED',
+      new Error('fastify-authn did not see this route being declared, so it stays closed.'),
+    ),
+  )
 }
 
 /** One request on its way through the guard: it passes, is rejected, or gets an internal error. */

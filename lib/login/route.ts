@@ -53,7 +53,9 @@ export function addLogin(registration: Registration, routes: readonly object[]):
     (each) => pluginRouteOf(each) && (each as { url?: string }).url === url,
   )
   if (!isDefault || !isOurs) throwTaken(route, url)
-  app.log.warn(`POST ${url} already exists; this registration of fastify-authn adds no login route`)
+  app.log.warn(
+    `POST ${url} already exists, so this registration of fastify-authn adds no login route. Set login: { path } if it needs one`,
+  )
 }
 
 function loginRoute(registration: Registration, login: ResolvedLogin): PluginRoute {

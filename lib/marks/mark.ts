@@ -47,7 +47,7 @@ function own(given: object, place: string): object {
   for (const key of ['mode', 'use', 'scope', 'role']) {
     if (!isDeclared(given, key) || Object.hasOwn(given, key)) continue
     wrongMark(
-      `${place}: key "${key}": found one that is inherited, expected it in the mark itself.`,
+      `${place}: key "${key}" is inherited from a prototype and would be ignored: write it in the mark itself.`,
     )
   }
   const copy = Object.create(null) as Record<string, unknown>

@@ -116,7 +116,7 @@ function createHashReader({ passwordField, hashing }: CheckTools) {
     const read = readHash(value, hashing)
     if (read.hash === null) {
       const about = { passwordField, maxCost, maxMemory }
-      log.warn(about, `The stored password of a user was rejected: ${read.reason}`)
+      log.warn(about, `The stored password hash of a user cannot be used: ${read.reason}`)
       return null
     }
     const { kind, strength } = read.hash

@@ -15,11 +15,14 @@ type Read = { readonly hash: StoredHash } | { readonly hash: null; readonly reas
 
 /** @returns a hash within the ceilings, or why there is none. It quotes nothing of the text */
 export function readHash(text: unknown, hashing: Hashing): Read {
-  if (typeof text !== 'string') return { hash: null, reason: 'it is no string' }
+  if (typeof text !== 'string') return { hash: null, reason: 'it is not a string' }
   if (text === '') return { hash: null, reason: 'it is empty' }
   const hash = parseHash(text, hashing.known)
   if (hash === null) {
-    return { hash, reason: 'it is no bcrypt, argon2 or scrypt hash, nor of "migrateFrom"' }
+    return {
+      hash,
+      reason: 'it is not a hash of bcrypt, argon2 or scrypt, nor of an entry of "migrateFrom"',
+    }
   }
   const ceiling = ceilingOf(hash, hashing)
   return ceiling === null ? { hash } : { hash: null, reason: `its ${ceiling}` }

@@ -129,7 +129,11 @@ export class JwtService implements JwtServiceLike {
     try {
       return sign(payload, header.typ)
     } catch (error) {
-      throw new AuthnUsageError('ERR_AUTH_CLAIMS', 'claims: they cannot be written as JSON.', error)
+      throw new AuthnUsageError(
+        'ERR_AUTH_CLAIMS',
+        'claims cannot be written as JSON (is there a BigInt, or a circular reference?).',
+        error,
+      )
     }
   }
 

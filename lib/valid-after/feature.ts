@@ -23,7 +23,7 @@ export function create({ jwtService, log }: FeatureContext): Feature {
     if (value === null || value === undefined) return 0
     const seconds = types.isDate(value) ? value.getTime() / 1000 : value
     if (typeof seconds === 'number' && seconds >= 0 && seconds < tooLarge) return seconds
-    const problem = `${name} of a user is no Date and no number of seconds since 1970.`
+    const problem = `${name} of a user is neither a Date nor a number of seconds since 1970.`
     throw new AuthenticationFault('ERR_AUTH_USER_SERVICE', new TypeError(problem))
   }
   return {

@@ -200,8 +200,10 @@ async function pageAndApi(t: Test, name: ProxyName, page: ProxiedPage): Promise<
     const plain = await ask(`${site.replace('https', 'http')}/reset?a=b`)
     t.equal(plain.headers.location, `${site}/reset?a=b`, 'http leads to https')
   }
-  await t.test('in a browser', { skip: unlessFound('Chromium') }, (t) =>
-    usePage(t, origin, api, httpsPort),
+  await t.test(
+    'the page works in a browser behind the proxy',
+    { skip: unlessFound('Chromium') },
+    (t) => usePage(t, origin, api, httpsPort),
   )
 }
 

@@ -234,7 +234,7 @@ t.test('the README has the install and its first 200 on its first 25 lines', asy
   t.match(first, / 200 /)
 })
 
-t.test('what docs/README.md and the options call a page is its title', async (t) => {
+t.test('docs/README.md and options.md link to pages by their titles', async (t) => {
   const labelled = ['docs/README.md', 'docs/reference/options.md'].flatMap((page) =>
     readPage(page)
       .split('\n')

@@ -93,7 +93,7 @@ t.test('an address is trimmed and in lower case, its domain as browsers send it'
   }
 })
 
-t.test('anything else is a 400, and nobody is looked up or gets fewer e-mails', async (t) => {
+t.test('a bad address is a 400 before a lookup, and counts against no limit', async (t) => {
   const limits = { perRecipient: 1, perAddress: 1000 }
   const { send, mails, asked, logIn } = await accountsApp(t, { limits })
   const headers = await logIn()

@@ -356,7 +356,7 @@ t.test('without remove there is no deletion, and its errors are told apart', asy
   }
 })
 
-t.test('for a user without a password, a recent login stands in for it', async (t) => {
+t.test('a user without a password needs a recent login to change the address', async (t) => {
   const clock = movedClock(t)
   const options = { jwt: { secret, expiry: 3600 } }
   const setting = await accountsApp(t, {}, options)

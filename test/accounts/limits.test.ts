@@ -90,7 +90,7 @@ t.test('a change of address is counted by its account', async (t) => {
   t.equal(stored(1)?.email, 'alice@new.example')
 })
 
-t.test('what sends nothing uses up no e-mail', async (t) => {
+t.test('requests that send no e-mail do not count against the limit', async (t) => {
   const { send, mails, tokenOf } = await accountsApp(t, standard)
   const dora = { email: 'dora@example.com' }
   for (const answer of ['202 {}', '202 {}', '202 {}', tooMany])
@@ -118,7 +118,7 @@ t.test(
   },
 )
 
-t.test('a count ends with its links: when they expire, and when one was used', async (t) => {
+t.test('the count of e-mails restarts when their links expire or one is used', async (t) => {
   const clock = movedClock(t)
   const { post, send, logIn, tokenOf } = await accountsApp(t, { ...standard, linkExpiry: 300 })
   const forgot = { email: alice }
@@ -197,7 +197,7 @@ t.test('a request that is over one limit does not count for the other one', asyn
   t.equal(await ask('c@example.com', other), '202 {}', 'c has had none')
 })
 
-t.test('simultaneous requests do not exceed a limit, and throttle: false keeps it', async (t) => {
+t.test('limits hold for simultaneous requests, and with throttle: false', async (t) => {
   const { send, mails } = await accountsApp(t, standard, { throttle: false })
   const all = Array.from({ length: 20 }, () => send('/password/forgot', { email: alice }))
   const answers = await Promise.all(all)
@@ -243,7 +243,7 @@ t.test('bad links count like bad refresh tokens, and good ones still work', asyn
   t.equal(answerOf(used), throttled)
 })
 
-t.test('a limit tells nothing of the address', async (t) => {
+t.test('the 429 of a limit is the same for known and unknown addresses', async (t) => {
   const { post } = await accountsApp(t, { limits: { perRecipient: 1 } })
   const found = new Set<string>()
   for (const email of [alice, 'carol@example.com', 'dora@example.com']) {

@@ -44,7 +44,7 @@ t.test('known and unknown addresses get the same response, whatever fails', asyn
   t.match(JSON.parse([...found].join()), [202, { 'cache-control': 'no-store' }, '{}'])
 })
 
-t.test('nobody is looked up, and nothing sent, before the response is', async (t) => {
+t.test('users are looked up and e-mails sent after the response', async (t) => {
   const replies = new WeakMap<object, FastifyReply>()
   const when: boolean[] = []
   const note = (request: FastifyRequest): void =>
@@ -230,7 +230,7 @@ t.test('the log says which e-mail has failed', async (t) => {
   t.match(line, { level: 50, authenticator: 'account', kind: 'sign-up' })
 })
 
-t.test('a failed e-mail changes no response of what was done before', async (t) => {
+t.test('an e-mail that fails after a change does not change its response', async (t) => {
   const sendMail = (): never => {
     throw new Error('no mailer')
   }

@@ -19,7 +19,7 @@ const routes =
   )
 const usable = /^\P{Cc}{1,1024}$/u
 
-t.test('odd requests give no 5xx, change nothing, and nobody odd is looked up', async (t) => {
+t.test('odd requests give no 5xx, change nothing and look no odd name up', async (t) => {
   const setting = await accountsApp(t, {}, { throttle: false, hashing: { maxQueue: 1000 } })
   const { app, post, tokenOf, logIn, table, asked } = setting
   const headers = await logIn()

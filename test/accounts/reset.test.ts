@@ -47,7 +47,7 @@ const accountsOverTable =
     return isSame && Object.assign(row, { email: after.email, password: after.passwordHash })
   }
 
-t.test('a reset stores the password, ends all sessions and logs nobody in', async (t) => {
+t.test('a reset stores the password, revokes all sessions and logs no user in', async (t) => {
   const { post, send, tokenOf, mails, me, enter, logIn, app, updates, stored } = await setting(t, {
     cookies: true,
   })
@@ -79,7 +79,7 @@ t.test('a reset stores the password, ends all sessions and logs nobody in', asyn
   t.strictSame([await enter(alice, password), await enter(alice, newPassword)], [401, 200])
 })
 
-t.test('a reset ends the wait of who has guessed the password too often', async (t) => {
+t.test('a reset resets the throttle of its user', async (t) => {
   const { send, tokenOf, enter } = await accountsApp(t, {}, { throttle: {} })
   for (let attempt = 0; attempt < 10; attempt += 1) await enter(alice, 'wrong')
   t.equal(await enter(alice, password), 429)
@@ -110,7 +110,7 @@ t.test('twenty resets at once store one password', async (t) => {
   t.equal(table.length, 3)
 })
 
-t.test('a login with the old password ends with a reset, whenever it was', async (t) => {
+t.test('a reset revokes logins with the old password, even simultaneous ones', async (t) => {
   const { post, hooks, tokenOf, me, send } = await setting(t)
   const token = await tokenOf('/password/forgot', { email: alice })
   let headers = {}
@@ -287,7 +287,7 @@ t.test('a subject that fails, and a user without an address, are a 500', async (
   t.equal(await other.send('/password/change', own, await other.logIn()), '500 ERR_AUTH_ACCOUNTS')
 })
 
-t.test('an update that resolves to an error has failed', async (t) => {
+t.test('an update that resolves to an error is a 500', async (t) => {
   const { send, tokenOf } = await accountsApp(t, { update: async () => new Error('locked') })
   const token = await tokenOf('/password/forgot', { email: 'alice@example.com' })
   const body = { token, password: newPassword }

@@ -239,7 +239,7 @@ t.test('invite() rejects what is wrong, and a failed e-mail', async (t) => {
   t.match(app.authn.stats().accounts, { mails: 0, mailsFailed: 1 })
 })
 
-t.test('a create that is truthy for a taken address lets nobody into that account', async (t) => {
+t.test('a truthy result of create for a taken address does not log in', async (t) => {
   const odd = [
     (isCreated: unknown) => ({ rowCount: Number(Boolean(isCreated)) }),
     (isCreated: unknown) => isCreated ?? new Error('unique'),

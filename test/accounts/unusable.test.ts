@@ -7,7 +7,7 @@ const unusable = ['', '!', '!kNTQ0b1Jr2cW', '*', '*LK*', 'x', '$2b$', '$argon2id
 const email = 'dora@example.com'
 const row = (password: string) => ({ id: 4, email, password })
 
-t.test('what is no hash counts as no password', async (t) => {
+t.test('a stored password that is not a hash counts as no password', async (t) => {
   const clock = movedClock(t)
   for (const text of unusable) {
     const { table, send, mails, logIn, stored } = await accountsApp(t)

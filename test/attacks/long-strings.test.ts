@@ -133,7 +133,7 @@ t.test('no string beyond its own length is normalized or encoded', async (t) => 
   t.strictSame(lengths.includes('example.example'.length), true, 'it would be seen')
 })
 
-t.test('the worst string takes no more than ten times a plain one', async (t) => {
+t.test('the worst long string takes at most ten times the time of a plain one', async (t) => {
   const { app, places } = await setting(t)
   /** Milliseconds of processor time: the least of some requests, so that other work does not count. */
   const costOf = async (place: Place, text: string): Promise<number> => {

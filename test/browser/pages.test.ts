@@ -287,7 +287,7 @@ t.test('a refresh that is answered late ends no login', { skip }, async (t) => {
     }
   }
 
-  await t.test('nor where a browser has no locks, or the tab is closed', async (t) => {
+  await t.test('a late refresh changes nothing without locks, or in a closed tab', async (t) => {
     const noLocks = "Object.defineProperty(navigator, 'locks', { value: undefined })"
     for (const tab of [page, other]) await run(tab, noLocks)
     await login('alice')

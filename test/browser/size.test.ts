@@ -19,7 +19,7 @@ t.test('the client is one small ES module without imports', async (t) => {
   t.match(shipped, /^export \{ createSession \};$/m)
 })
 
-t.test('its source has at most 350 lines', async (t) => {
+t.test('the source of the browser client has at most 350 lines', async (t) => {
   const source = readFileSync(join(root, 'lib/browser/index.ts'), 'utf8')
   t.ok(source.trimEnd().split('\n').length <= 350)
 })

@@ -360,7 +360,7 @@ t.test('a logout waits for no refresh of its tab', async (t) => {
   }
 })
 
-t.test('after a wrong password, the refresh that gave way to it is sent again', async (t) => {
+t.test('a refresh that a login with a wrong password has aborted is repeated', async (t) => {
   const { tab, answer, app, state, log } = await browser(t, { locks: fakeLocks() })
   const session = tab()
   await session.logIn(alice)
@@ -506,7 +506,7 @@ t.test('a logout of the page ends the session at the server', async (t) => {
   t.equal(await session.refresh(), false)
 })
 
-t.test('a server that renders pages has nobody logged in', async (t) => {
+t.test('on a server that renders pages, no user is logged in', async (t) => {
   const { open } = await setUp(t)
   const session = open({ tokens: undefined })
   await session.ready

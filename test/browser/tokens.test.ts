@@ -62,7 +62,7 @@ t.test('the refresh token is kept by the app, and the access token in memory', a
   t.equal(nobody.loggedIn, false)
 })
 
-t.test('what is asked before the client is ready waits for it', async (t) => {
+t.test('calls before the client is ready wait until it is', async (t) => {
   const { state, open, log, tokens } = await loggedIn(t)
   const slow = () => {
     const { answer, release } = held(async () => new Response())
@@ -157,7 +157,7 @@ t.test('storage that fails logs no user in and is asked again', async (t) => {
   t.strictSame(state.waits, [1])
   t.not(state.kept, kept)
 
-  await t.test('what is left after a logout is revoked anyway', async (t) => {
+  await t.test('a refresh token that stays in storage after a logout is revoked', async (t) => {
     failing.set = 1
     t.match(await session.logOut(), { ok: true, status: 204 })
     t.strictSame([session.loggedIn, await meOf(session)()], [false, 401])
@@ -214,7 +214,7 @@ t.test('a request that gets a 401 is repeated after one refresh, once', async (t
   t.strictSame([await me(), log()], [401, ['/me 401', '/login/refresh 200', '/me 401']])
 })
 
-t.test('a 401 causes no refresh when nobody is logged in', async (t) => {
+t.test('a 401 causes no refresh when no user is logged in', async (t) => {
   const { open, log } = await setUp(t)
   t.equal(await meOf(open())(), 401)
   t.strictSame(log(), ['/me 401'])
@@ -517,7 +517,7 @@ t.test('the last login wins, whatever the keychain is still writing', async (t) 
     }
   }
 
-  await t.test('also where a session expires meanwhile', async (t) => {
+  await t.test('the last login wins if a session expires meanwhile', async (t) => {
     const { app, session, slow } = await slowKeychain(t)
     await app.authn.sessions.revoke({ sub: 'alice' })
     const write = held()
@@ -532,7 +532,7 @@ t.test('the last login wins, whatever the keychain is still writing', async (t) 
     t.strictSame([await session.refresh(), await nameOf(session)], [true, 'bob'])
   })
 
-  await t.test('and where the response to an earlier login is late', async (t) => {
+  await t.test('the last login wins if the response to an earlier one is late', async (t) => {
     const { session, answer } = await slowKeychain(t)
     const late = held()
     answer('/login', late.answer)
@@ -562,7 +562,7 @@ t.test('a logout waits for the keychain, and deletes what it has written', async
   t.equal(state.sent.at(-1)?.init.headers.get('authorization'), null)
 })
 
-t.test('the token is sent to one origin', async (t) => {
+t.test('fetch() rejects other origins and sends them no token', async (t) => {
   const { session, log, state } = await loggedIn(t)
   for (const input of [
     'https://evil.example/',
@@ -633,7 +633,7 @@ t.test('logIn, post and logOut resolve to what went wrong', async (t) => {
   t.ok(state.limits.includes(30_000))
 })
 
-t.test('post knows where the routes are, and who is logged in after them', async (t) => {
+t.test('post() finds the account routes, and logs in or out as they do', async (t) => {
   const { app, open, state, answer, log } = await setUp(t)
   const session = open()
   const finish = { token: 'x', password: 'a long password' }

@@ -37,7 +37,7 @@ async function runLine(line: string): Promise<Ran> {
   return ran
 }
 
-t.test('every line of the page works', async (t) => {
+t.test('every command of docs/reference/command-line.md works', async (t) => {
   const before = process.cwd()
   t.teardown(() => process.chdir(before))
   process.chdir(t.testdir({ 'password.txt': 'open sesame\n' }))

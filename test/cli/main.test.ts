@@ -171,7 +171,7 @@ t.test(
   },
 )
 
-t.test('one key is a key, and two are keys', async (t) => {
+t.test('count() adds the plural s unless the number is 1', async (t) => {
   t.strictSame(
     [0, 1, 2].map((number) => count(number, 'key')),
     ['0 keys', '1 key', '2 keys'],

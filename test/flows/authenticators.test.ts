@@ -250,7 +250,7 @@ for (const [place, declare] of Object.entries(places)) {
   )
 }
 
-t.test('an optional default authenticator is not optional by its name', async (t) => {
+t.test("use: 'basic' requires credentials, even if the default is optional", async (t) => {
   const { handler } = probe()
   const authenticator = basicAuthenticator({ optional: true })
   const app = await appWith(t, { ...options, authenticator }, (app) => {

@@ -75,7 +75,7 @@ for (const order of ['before', 'after'] as const) {
   })
 }
 
-t.test('namespaces of @fastify/jwt keep their names and sign no plugin tokens', async (t) => {
+t.test('tokens of another @fastify/jwt namespace are rejected', async (t) => {
   const { handler } = probe()
   const app = fastify(t)
   const options = { secret: theirs, decoratorName: 'jwtUser' }

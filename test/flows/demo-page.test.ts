@@ -43,7 +43,7 @@ async function write(page: Page, title: string): Promise<void> {
   await page.locator('#notes strong', { hasText: title }).waitFor()
 }
 
-t.test('a user stays logged in, ends other sessions, and logs out', { skip }, async (t) => {
+t.test('a user stays logged in, revokes other sessions, and logs out', { skip }, async (t) => {
   const folder = t.testdir()
   // Tokens that live for two seconds, so that the page is open for longer than that soon.
   const env = environment(folder, { DEMO_DATA_DIR: join(folder, 'data'), AUTH_JWT_EXPIRY: '2' })

@@ -14,7 +14,7 @@ t.test('a secure address is https, or http on loopback', async (t) => {
   }
 })
 
-t.test('every other address is rejected', async (t) => {
+t.test('an address that is not https, not on loopback or malformed is rejected', async (t) => {
   for (const text of [
     'http://id.example.com',
     'http://169.254.169.254/latest/meta-data',

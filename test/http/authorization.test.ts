@@ -26,7 +26,7 @@ t.test('Basic credentials are split at the first colon (RFC 7617 §2)', async (t
   })
 })
 
-t.test('only what a base64 encoder writes is canonical', async (t) => {
+t.test('isCanonical() accepts exactly the output of a base64 encoder', async (t) => {
   for (const encoding of ['base64', 'base64url'] as const) {
     const letters = encoding === 'base64' ? '+/' : '-_'
     const alphabet = `ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789${letters}`

@@ -73,7 +73,7 @@ const rejection = (promise: Promise<unknown>): Promise<AuthenticationError> =>
 const broken = (response: ServerResponse): unknown => response.writeHead(500).end('{"secret":1}')
 const second = jwkOf(keys.p384, { kid: 'two' })
 
-t.test('in its last two minutes a key set is fetched again in the background', async (t) => {
+t.test('a key set of 8 to 10 minutes is used while it is fetched again', async (t) => {
   const { issuer, source, events, advance, ended } = await setting(t)
   t.equal(current(source), null, 'nothing is there, and nothing was asked for')
   t.strictSame(source.stats(), { keys: 0, fetches: 0, failures: 0, age: null })

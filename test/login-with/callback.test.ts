@@ -145,7 +145,7 @@ t.test(
   },
 )
 
-t.test('an attempt is over after half an hour, and is of no use to another provider', async (t) => {
+t.test('an attempt expires after half an hour, and is for one provider only', async (t) => {
   const provider = await startProvider(t)
   const base = { issuer: provider.url, clientId: 'shop', username: () => 'alice' }
   const loginWith = { corp: base, toString: base }

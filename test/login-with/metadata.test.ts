@@ -116,7 +116,7 @@ t.test('metadata that are not acceptable are not used', async (t) => {
   t.equal((await logIn()).statusCode, 303, 'what is not used is not checked')
 })
 
-t.test('metadata of an https issuer lead nowhere else than to https', async (t) => {
+t.test('an https issuer whose metadata name an http address is rejected', async (t) => {
   const provider = await startProvider(t)
   const issuer = 'https://id.example'
   const { fetch } = globalThis

@@ -44,7 +44,7 @@ t.test('a start leads the browser to the provider, with each parameter once', as
   t.equal(state, createHash('sha256').update(attempt).digest('base64url'))
 })
 
-t.test('the cookie of an attempt is named like the others', async (t) => {
+t.test('the cookie of an attempt has the prefix and the name of other cookies', async (t) => {
   const provider = await startProvider(t)
   const start = async (
     cookies: { name?: string; sameSite?: 'strict' },
@@ -109,7 +109,7 @@ t.test('of more than five attempts the oldest are given up, and no other', async
   }
 })
 
-t.test('the age of an attempt decides, wherever the browser sends its cookie', async (t) => {
+t.test('the oldest attempts are given up, in whatever order their cookies come', async (t) => {
   const { get } = await loginApp(t, await startProvider(t))
   const now = Math.floor(Date.now() / 1000)
   const pairs = [900, 100, 300, 200, 400].map((end) => {

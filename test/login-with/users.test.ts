@@ -9,7 +9,7 @@ import { breakable, eventsOf, heldStore } from '../helpers/sessions.js'
 
 const never = new Promise<never>(() => undefined)
 
-t.test('username() says who it is, and nothing else lets anybody in', async (t) => {
+t.test('a login succeeds only if username() returns a name with a user', async (t) => {
   const provider = await startProvider(t)
   let answer: () => unknown = () => undefined
   const service = userService()

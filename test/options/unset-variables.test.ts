@@ -71,7 +71,7 @@ t.test('startup asks whether the variable is set where an option is undefined', 
   }
 })
 
-t.test('so do functions that take such a value', async (t) => {
+t.test('functions ask whether the variable of an undefined argument is set', async (t) => {
   const redis = { evalsha: ignore, eval: ignore, duplicate: ignore } as never
   const query = () => Promise.resolve({ rows: [] })
   for (const call of [
@@ -85,7 +85,7 @@ t.test('so do functions that take such a value', async (t) => {
   }
 })
 
-t.test('a member that was left out is no variable', async (t) => {
+t.test('errors about a member that was left out do not ask for a variable', async (t) => {
   for (const options of [
     { issuers: { kc: { user, audience: 'api' } } },
     { ...base, apiKeys: {} },

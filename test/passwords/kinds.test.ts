@@ -25,7 +25,7 @@ function bare(bytes: Buffer): string {
   return bytes.toString('base64').replaceAll('=', '')
 }
 
-t.test('vectors of others match their passwords and no others', async (t) => {
+t.test('hashes of other programs match their passwords and no others', async (t) => {
   const rows: [password: string, stored: string][] = [
     ['pleaseletmein', rfc7914],
     ['pleaseletmein', rfc7914.replace('ln=14', 'n=16384')],
@@ -58,7 +58,7 @@ t.test('hashes of ours are read by other libraries', async (t) => {
   t.equal(await verifyPassword('swordfish', scrypt), true)
 })
 
-t.test('what is no hash, or above a ceiling, is false at once', async (t) => {
+t.test('a string that is not a hash, or above a ceiling, is false at once', async (t) => {
   const id = String(reference[0])
   const texts = [
     null,
@@ -92,7 +92,7 @@ t.test('what is no hash, or above a ceiling, is false at once', async (t) => {
   t.equal(code, 'ERR_AUTH_OPTION')
 })
 
-t.test('parameters beyond those that are limited are false, even for the password', async (t) => {
+t.test('hashes with parameters beyond the limits match no password', async (t) => {
   const [salt, key] = [Buffer.from('SodiumChloride'), 'wonderland']
   const scryptOf = (r: number, p: number): string => {
     const made = scryptSync(key, salt, 32, { N: 2, r, p })

@@ -131,7 +131,7 @@ t.test('a hash of the NFC takes one comparison', async (t) => {
   t.strictSame(watch.passwords(), [composed, composed])
 })
 
-t.test('limits are those of the NFC, so that bcrypt ignores nothing', async (t) => {
+t.test('the 72 bytes of bcrypt are counted in the NFC of a password', async (t) => {
   // 36 characters of 2 bytes each, or 3 when decomposed.
   const longest = 'ä'.repeat(36)
   const app = await setting(t, await hashPassword(longest.normalize('NFD'), { cost }))

@@ -123,12 +123,12 @@ async function isRight(hash: string): Promise<boolean> {
   return hash.startsWith('$argon2id$') && verify(hash, password)
 }
 
-t.test('the SQL of the page', async (t) => {
+t.test('the SQL of docs/guides/migrating-hashes.md works', async (t) => {
   t.match(widen, /^ALTER TABLE users /)
   t.match(count, /^SELECT/)
   t.equal(updates.length, 5)
 
-  await t.test('widens the column', async (t) => {
+  await t.test('it widens the column', async (t) => {
     const long = 'x'.repeat(181)
     const insert = 'insert into users values ($1, $2)'
     await t.rejects(database.query(insert, ['long', long]), { code: '22001' })
@@ -139,7 +139,7 @@ t.test('the SQL of the page', async (t) => {
 
   const before = await stored()
 
-  await t.test('counts the hashes by kind', async (t) => {
+  await t.test('it counts the hashes by kind', async (t) => {
     const { rows } = await database.query<{ kind: string; users: number }>(count)
     t.strictSame(Object.fromEntries(rows.map(({ kind, users }) => [kind, Number(users)])), {
       $2b$04: 1,
@@ -163,7 +163,7 @@ t.test('the SQL of the page', async (t) => {
     })
   })
 
-  await t.test('makes hashes that the engines verify, and changes nothing else', async (t) => {
+  await t.test('it makes hashes that verify, and changes nothing else', async (t) => {
     for (const update of updates) await database.exec(update)
     const after = await stored()
     for (const name of Object.keys(own)) t.ok(await isRight(after[name] ?? ''), name)
@@ -175,7 +175,7 @@ t.test('the SQL of the page', async (t) => {
   })
 })
 
-t.test('the entries of the page', async (t) => {
+t.test('the migrateFrom entries of the page verify only their own hashes', async (t) => {
   const entries = Object.values(foreign).map(({ entry }) => entry)
   for (const [name, { entry, hash }] of Object.entries(foreign)) {
     t.equal(await entry.verify(password, hash), true, name)

@@ -105,7 +105,7 @@ t.test('of() returns no session of another registration, even with the same key'
   t.strictSame(await get('/shop/me', shop), ['alice', ours], 'it was not revoked')
 })
 
-t.test('of() returns the same session with cookies, a number as sub and a refresh', async (t) => {
+t.test('of() finds a session by cookie, by a number as sub, and after a refresh', async (t) => {
   const users = standardOptions().userService
   const options = {
     ...standardOptions(),

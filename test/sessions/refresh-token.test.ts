@@ -26,7 +26,7 @@ t.test('parseRefreshToken() rejects a token in which any letter was changed', as
   assert(property(string(), (other) => parseRefreshToken(other) === null))
 })
 
-t.test('a successor that is encrypted for a refresh token can be read with it alone', async (t) => {
+t.test('only the presented refresh token decrypts its successor', async (t) => {
   const presented = newRefreshToken()
   const next = newRefreshToken(presented.handle)
   const sealed = seal(next, presented)

@@ -158,7 +158,7 @@ t.test('a swap has a deadline, which a slow user service does not shorten', asyn
   }
 })
 
-t.test('a late swap, and an unreadable successor, are a 503 and no reuse', async (t) => {
+t.test('a late swap or an unreadable successor is a 503, not a reuse', async (t) => {
   let outcome: unknown = { outcome: 'late' }
   const store = storeWith(() => ({ swap: async () => outcome as never }))
   const app = await sessionApp(t, { sessions: { store } })

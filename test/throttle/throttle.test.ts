@@ -111,7 +111,7 @@ for (const [name, state] of Object.entries(broken)) {
   })
 }
 
-t.test('an address at its limit stays limited when Redis is emptied', async (t) => {
+t.test('an address over its limit stays throttled when Redis is emptied', async (t) => {
   const redis = new FakeRedis()
   const throttle = throttleOf({ redis, perAddress: 3 })
   for (const name of ['a', 'b', 'c']) await fail(throttle, 1, name)

@@ -10,7 +10,7 @@ interface Decorator {
   verify: (token: string) => object
 }
 
-t.test('@fastify/jwt makes one signer and one verifier for any number of tokens', async (t) => {
+t.test('we rely on @fastify/jwt making one signer and verifier for all tokens', async (t) => {
   const { resolve, cache } = require
   require('@fastify/jwt')
   const loaded = require.cache[resolve('fast-jwt', { paths: [resolve('@fastify/jwt')] })]

@@ -4,9 +4,13 @@ import { startPostgres } from '../../examples/support/embedded-postgres.js'
 import { unlessFound } from '../helpers/programs.js'
 import { follow } from '../helpers/tutorial.js'
 
-t.test('API keys for customers', { skip: unlessFound('curl') }, async (t) => {
-  const server = await startPostgres()
-  t.teardown(() => server.close())
-  const ports = { 5432: Number(new URL(server.connectionString).port) }
-  await follow(t, ['docs/start/api-keys.md', 'docs/start/api-keys-deploy.md'], { ports })
-})
+t.test(
+  'following docs/start/api-keys.md gives an app that answers as the page says',
+  { skip: unlessFound('curl') },
+  async (t) => {
+    const server = await startPostgres()
+    t.teardown(() => server.close())
+    const ports = { 5432: Number(new URL(server.connectionString).port) }
+    await follow(t, ['docs/start/api-keys.md', 'docs/start/api-keys-deploy.md'], { ports })
+  },
+)

@@ -43,7 +43,7 @@ const wrong: Record<string, string> = {
   'a proxy': '<!-- run with nginx -->\n' + block('nginx', 'listen 443;'),
 }
 
-t.test('what is right passes, and what is wrong is found', async (t) => {
+t.test('a tutorial that is right passes, and each wrong one fails', async (t) => {
   const failed: string[] = []
   const fail = (where: string): boolean => failed.push(where) > 0
   const teardown = t.teardown.bind(t)

@@ -50,7 +50,11 @@ async function startProvider(t: Test): Promise<number> {
   return port
 }
 
-t.test('an API behind an identity provider', { skip: unlessFound('curl') }, async (t) => {
-  const ports = { 8080: await startProvider(t) }
-  await follow(t, ['docs/start/identity-provider.md'], { ports })
-})
+t.test(
+  'following docs/start/identity-provider.md gives an app that answers as the page says',
+  { skip: unlessFound('curl') },
+  async (t) => {
+    const ports = { 8080: await startProvider(t) }
+    await follow(t, ['docs/start/identity-provider.md'], { ports })
+  },
+)

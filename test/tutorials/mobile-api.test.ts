@@ -4,9 +4,13 @@ import { startPostgres } from '../../examples/support/embedded-postgres.js'
 import { unlessFound } from '../helpers/programs.js'
 import { follow } from '../helpers/tutorial.js'
 
-t.test('an API for a mobile app, and its client', { skip: unlessFound('curl') }, async (t) => {
-  const server = await startPostgres()
-  t.teardown(() => server.close())
-  const ports = { 5432: Number(new URL(server.connectionString).port) }
-  await follow(t, ['docs/start/mobile-api.md', 'docs/start/mobile-client.md'], { ports })
-})
+t.test(
+  'following docs/start/mobile-api.md gives an app that answers as the page says',
+  { skip: unlessFound('curl') },
+  async (t) => {
+    const server = await startPostgres()
+    t.teardown(() => server.close())
+    const ports = { 5432: Number(new URL(server.connectionString).port) }
+    await follow(t, ['docs/start/mobile-api.md', 'docs/start/mobile-client.md'], { ports })
+  },
+)

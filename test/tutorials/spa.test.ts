@@ -14,32 +14,36 @@ const name = 'docs/start/spa.md'
 const email = 'alice@example.com'
 const password = 'curiouser and curiouser'
 
-t.test('a single-page app on another origin', { skip: unlessFound('curl') }, async (t) => {
-  const server = await startPostgres()
-  t.teardown(() => server.close())
-  const ports = { 5173: await freePort(), 5432: Number(new URL(server.connectionString).port) }
-  // Cut below the list of what the reader does. The lines keep their numbers.
-  const lines = readPage(name).split('\n')
-  const cut = lines.indexOf('The API has stored the teapot, and gives it to alice alone.')
-  const pages = { [name]: lines.slice(0, cut).join('\n') }
-  const reader = await follow(t, [name], { ports, pages })
-  /** The newest mail in the terminal of the API. */
-  const linkOf = async (): Promise<string> => {
-    for (let round = 0; round < 300; round += 1) {
-      const link = /^Mail to alice@\S+: sign-up\n(\S+#\S+)\n/m.exec(reader.shown())?.[1]
-      if (link !== undefined) return link
-      await new Promise((resolve) => setTimeout(resolve, 100))
+t.test(
+  'following docs/start/spa.md gives an app that answers as the page says',
+  { skip: unlessFound('curl') },
+  async (t) => {
+    const server = await startPostgres()
+    t.teardown(() => server.close())
+    const ports = { 5173: await freePort(), 5432: Number(new URL(server.connectionString).port) }
+    // Cut below the list of what the reader does. The lines keep their numbers.
+    const lines = readPage(name).split('\n')
+    const cut = lines.indexOf('The API has stored the teapot, and gives it to alice alone.')
+    const pages = { [name]: lines.slice(0, cut).join('\n') }
+    const reader = await follow(t, [name], { ports, pages })
+    /** The newest mail in the terminal of the API. */
+    const linkOf = async (): Promise<string> => {
+      for (let round = 0; round < 300; round += 1) {
+        const link = /^Mail to alice@\S+: sign-up\n(\S+#\S+)\n/m.exec(reader.shown())?.[1]
+        if (link !== undefined) return link
+        await new Promise((resolve) => setTimeout(resolve, 100))
+      }
+      throw new Error(`no mail for alice:\n${reader.shown()}`)
     }
-    throw new Error(`no mail for alice:\n${reader.shown()}`)
-  }
-  const api = reader.origin.replace('127.0.0.1', 'localhost')
-  const origin = `http://localhost:${ports[5173]}`
-  await (findProgram('Chromium') === null
-    ? askAsPage(t, api, origin, linkOf)
-    : usePage(t, origin, linkOf))
-  pages[name] = lines.map((line, at) => (at < cut ? '' : line)).join('\n')
-  await reader.follow([name])
-})
+    const api = reader.origin.replace('127.0.0.1', 'localhost')
+    const origin = `http://localhost:${ports[5173]}`
+    await (findProgram('Chromium') === null
+      ? askAsPage(t, api, origin, linkOf)
+      : usePage(t, origin, linkOf))
+    pages[name] = lines.map((line, at) => (at < cut ? '' : line)).join('\n')
+    await reader.follow([name])
+  },
+)
 
 async function usePage(t: Test, origin: string, linkOf: () => Promise<string>): Promise<void> {
   const { page, complaints, requests } = await openPage(t, String(findProgram('Chromium')), 'en')

@@ -5,15 +5,23 @@ import { openPage } from '../helpers/browser.js'
 import { findProgram, unlessFound } from '../helpers/programs.js'
 import { follow } from '../helpers/tutorial.js'
 
-t.test('a web app with login', { skip: unlessFound('curl') }, async (t) => {
-  const server = await startPostgres()
-  t.teardown(() => server.close())
-  const ports = { 5432: Number(new URL(server.connectionString).port) }
-  const pages = ['docs/start/web-app.md', 'docs/start/web-app-page.md']
-  const reader = await follow(t, pages, { ports })
-  await t.test('its page', { skip: unlessFound('Chromium') }, (t) => usePage(t, reader.origin))
-  await reader.follow(['docs/start/web-app-deploy.md'])
-})
+t.test(
+  'following docs/start/web-app.md gives an app that answers as the page says',
+  { skip: unlessFound('curl') },
+  async (t) => {
+    const server = await startPostgres()
+    t.teardown(() => server.close())
+    const ports = { 5432: Number(new URL(server.connectionString).port) }
+    const pages = ['docs/start/web-app.md', 'docs/start/web-app-page.md']
+    const reader = await follow(t, pages, { ports })
+    await t.test(
+      'the page of the tutorial works in a browser',
+      { skip: unlessFound('Chromium') },
+      (t) => usePage(t, reader.origin),
+    )
+    await reader.follow(['docs/start/web-app-deploy.md'])
+  },
+)
 
 async function usePage(t: Test, origin: string): Promise<void> {
   const { page } = await openPage(t, String(findProgram('Chromium')), 'en-US')

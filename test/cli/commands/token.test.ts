@@ -166,7 +166,7 @@ t.test('a missing or bad key exits with 1 and names the variable', async (t) => 
   t.match(missing, { exit: 1, stdout: '', stderr: /"\/nowhere\/\.env" .*\(ENOENT\)/ })
 })
 
-t.test('bad or repeated claims exit with 2', async (t) => {
+t.test('token exits with 2 for a claim that is wrong or given twice', async (t) => {
   const cases: [words: string[], message: string][] = [
     [[], '--sub is missing'],
     [['--expires', '1h'], '--sub is missing'],

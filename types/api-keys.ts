@@ -185,7 +185,7 @@ export interface ApiKeyStoreFactory {
 export interface ApiKeyEvent extends Pick<ApiKeyInfo, 'id' | 'owner' | 'name'> {
   /** The change of the key. */
   readonly action: 'issued' | 'revoked' | 'rotated'
-  /** After a rotation, the `id` of the new key. */
+  /** The `id` of the new key, after a rotation. */
   readonly replacedBy?: string
 }
 

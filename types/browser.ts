@@ -47,7 +47,7 @@ export interface SessionResult {
   readonly error: string | null
   /** The JSON of the response; null where it has none. */
   readonly body: unknown
-  /** After how many seconds to try again, if the server says so. */
+  /** Seconds after which to try again, if the server says so. */
   readonly retryAfter: number | null
 }
 
@@ -55,7 +55,7 @@ export interface SessionResult {
 export interface SessionError extends Error {
   /** The HTTP status of the refresh; 0 when the server cannot be reached. */
   readonly status: number
-  /** After how many seconds to try again, if the server says so. */
+  /** Seconds after which to try again, if the server says so. */
   readonly retryAfter: number | null
 }
 

@@ -52,7 +52,7 @@ declare module 'fastify' {
   }
 
   interface FastifyInstance {
-    /** What the nearest registration of fastify-authn offers to the app. */
+    /** The functions and the state that the nearest registration of fastify-authn offers to the app. */
     authn: Authn
     /**
      * Issues and verifies tokens: the service of the nearest registration of fastify-authn that has one.

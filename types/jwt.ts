@@ -46,7 +46,7 @@ export interface JwtConfig extends TokenRules {
    */
   keys?: string | readonly KeyEntry[] | undefined
   /**
-   * After how many seconds the key set is read again, 0 to 86,400; 0 for never. Default: 60 for a key set file, 0 for a
+   * Seconds after which the key set is read again, 0 to 86,400; 0 for never. Default: 60 for a key set file, 0 for a
    * list, whose key files are then read again.
    */
   reloadEvery?: number | undefined

@@ -28,9 +28,11 @@ export interface LoginOptions<Stored extends object = StoredUser> {
   path?: string | undefined
   /** `false` leaves out the login route, but not those of refresh and logout. Default `true`. */
   passwords?: boolean | undefined
-  /** With `sessions`, the path at which tokens are refreshed. Default: `path` and `/refresh`, as in `/login/refresh`. */
+  /**
+   * The path at which tokens are refreshed, with `sessions`. Default: `path` and `/refresh`, as in `/login/refresh`.
+   */
   refreshPath?: string | undefined
-  /** With `sessions`, the path that logs out. Default: `/logout` beside `path`. */
+  /** The path that logs out, with `sessions`. Default: `/logout` beside `path`. */
   logoutPath?: string | undefined
   /** Field of the body that holds the username. Default `username`. */
   usernameField?: string | undefined

@@ -18,7 +18,7 @@ export interface HttpScheme extends DescribedScheme {
 export interface ApiKeyScheme extends DescribedScheme {
   /** `apiKey`. */
   readonly type: 'apiKey'
-  /** Where the key is. */
+  /** The part of the request that holds the key. */
   readonly in: 'header' | 'query' | 'cookie'
   /** Name of the header, the query parameter or the cookie. */
   readonly name: string

@@ -3,9 +3,9 @@ import type { AuthMode, NeededNames } from './marks.js'
 
 /** A route in the result of `app.authn.routes()`. */
 export interface AuthnRoute {
-  /** Its methods in upper case, sorted. */
+  /** The methods of the route in upper case, sorted. */
   readonly methods: readonly string[]
-  /** Its URL with every prefix, as it was declared: `/notes/:id`. */
+  /** The URL with every prefix, as it was declared: `/notes/:id`. */
   readonly url: string
   /** Fastify's `constraints`, such as a host or a version; often empty. */
   readonly constraints: Readonly<Record<string, unknown>>

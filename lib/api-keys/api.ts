@@ -55,7 +55,7 @@ function check(
   }
 }
 
-/** Its status lets Fastify answer the client, which wants one key too many. */
+/** The error has a status, since the client wants one key too many: Fastify answers it as it is. */
 function tooMany(limit: number): Error {
   const message = `apiKeys.issue(): the owner has ${limit} valid keys, as many as "apiKeys.maxPerOwner" allows. Revoke one that is not used.`
   return Object.assign(new AuthnUsageError('ERR_AUTH_API_KEY', message), { statusCode: 409 })

@@ -38,7 +38,7 @@ export function newKey(
 /** Returns the id in a key. The form is not checked here: the caller does that, or compares the whole key. */
 export const idOf = (key: string): string => key.slice(-54, -38)
 
-/** What is wrong with the form or the checksum of a key, for the log. @param start - the prefix and `_` */
+/** Says what is wrong with the form or the checksum of a key, for the log. @param start - the prefix and `_` */
 export function formatProblemOf(key: string, start: string): 'no API key' | 'checksum' | null {
   const isKey = key.startsWith(start) && /^[0-9A-Za-z]{54}$/.test(key.slice(start.length))
   if (!isKey) return 'no API key'

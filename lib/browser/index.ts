@@ -89,7 +89,8 @@ export function createSession(options: SessionOptions = {}): Session {
     const id = user()
     if (id === known) return
     known = id
-    // Without locks, another tab has logged in meanwhile, and the cookies of this refresh would replace the new ones.
+    // If another tab has logged in meanwhile, as it can without locks, the cookies of this refresh would replace the
+    // new ones.
     refreshing?.abort()
     const reason = id ? 'login' : entry === 'expired' ? entry : 'logout'
     // The callback runs as a microtask, so that an error of the app breaks nothing here.

@@ -45,7 +45,7 @@ export function setChallenges(
   const lacksScope = error.code === 'ERR_AUTH_INSUFFICIENT_SCOPE'
   const hasToken = readsHeader && Boolean(credentialsOf(request.headers.authorization, 'Bearer'))
   if (status !== 401 && !(lacksScope && hasToken)) return
-  // Clients request all scopes that are listed here, so of alternatives only the first is.
+  // Clients request all scopes that are listed here, so of several alternatives only the first is listed.
   const needed = scope && ('all' in scope ? scope.all.join(' ') : String(scope.any[0]))
   // A challenge names the problem only where the request has a token (RFC 6750 §3.1).
   const problem = hasToken && {

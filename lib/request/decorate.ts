@@ -34,7 +34,7 @@ export function decorateRequests(app: FastifyInstance): void {
     getter(this: FastifyRequest): Record<string, unknown> {
       return extraOf(this)
     },
-    // After `decorateRequest('extra', null)` of a scope, Fastify assigns null to each of its requests. Without a setter
+    // After `decorateRequest('extra', null)` of a scope, Fastify assigns null to each of its requests. Without a setter,
     // that throws where nothing catches it, and ends the process.
     setter(this: FastifyRequest, extra: unknown): void {
       if (typeof extra === 'object' && extra !== null) {

@@ -34,7 +34,7 @@ export async function refreshSession(
   const { user, name } = await ownerOf(tools, request, presented.session)
   const claims = await tools.claimsOf(name, request, user)
   if (String(claims.sub) !== presented.session.sub) {
-    // With another "sub", `revoke({ sub })` would not find the session.
+    // If the "sub" changed, `revoke({ sub })` would not find the session.
     return revokeInvalid(tools, presented.session.sid, 'the user has another "sub" now')
   }
   // Everything that can fail comes before the swap: after the grace, another try of the client would count as theft.

@@ -89,7 +89,7 @@ export function issued(
     ...(audience && { aud: audience.length === 1 ? audience[0] : audience }),
     ...claims,
   }
-  // `{ nbf, exp, ...claims }` would make a token that never expires of `exp: undefined` from the caller.
+  // In `{ nbf, exp, ...claims }`, `exp: undefined` from the caller would make a token that never expires.
   if (payload.nbf === undefined) payload.nbf = now
   if (payload.exp === undefined) payload.exp = now + expiry
   if (payload.iat === undefined && validAfterField !== undefined) payload.iat = now

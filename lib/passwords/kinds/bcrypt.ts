@@ -7,7 +7,7 @@ let engine: typeof import('bcrypt') | undefined
 const missing =
   'the package bcrypt could not be loaded, although hashes of bcrypt need it. Install it: npm install bcrypt. If it is there, its native module does not fit this machine: npm rebuild bcrypt'
 
-/** Loads the native module on demand: most apps may have no bcrypt hashes. @throws (rejects) ERR_AUTH_OPTION */
+/** Loads the native module only when a hash of bcrypt needs it. @throws (rejects) ERR_AUTH_OPTION without it */
 async function load(): Promise<typeof import('bcrypt')> {
   const fail = (error: unknown): never => wrongOption(missing, error)
   return (engine ??= (await import('bcrypt').catch(fail)).default)

@@ -143,8 +143,8 @@ export function localTokenIn(
 }
 
 /**
- * Describes the tokens that an authenticator accepts, and the user service that it asks; undefined for tokens of other
- * keys. @internal
+ * Describes the tokens that an authenticator accepts, and the user service that it asks. Undefined for other keys.
+ * @internal
  */
 export function tokensOf(
   { [kLocalTokens]: own }: Authenticator & LocalTokens,

@@ -107,7 +107,7 @@ function usableName(name: unknown, provider: string): string | number {
   if (name === null || name === undefined) throw unknownUser('username() returned none')
   if (isUsableName(name)) return name
   throw new TypeError(
-    `loginWith.${provider}.username() returned a ${typeof name} that is no name, expected a non-empty string of at most 1,024 bytes without control characters, a finite number, null or undefined.`,
+    `loginWith.${provider}.username() returned a ${typeof name} that cannot be a username: expected a non-empty string of at most 1,024 bytes without control characters, a finite number, null or undefined.`,
   )
 }
 

@@ -99,7 +99,8 @@ export async function loadFeatures(
     if (!(isOn?.(all) ?? given !== undefined)) continue
     const { schema, resolve, create } = await load()
     if (schema !== undefined) check(schema, given, option)
-    made.push(create({ ...all, resolved: (await resolve?.(given as never)) as never }))
+    const resolved = resolve === undefined ? given : await resolve(given as never)
+    made.push(create({ ...all, resolved: resolved as never }))
   }
   return made
 }

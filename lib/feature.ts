@@ -21,9 +21,13 @@ import type { AuthnOptions } from '../types/options.js'
 
 /** What the folder of a feature exports for its row in `lib/feature-table.ts`. */
 export interface FeatureModule {
-  /** Of its option, which is checked before the rest is called. */
+  /** The schema of its option, which is checked before the rest is called. */
   readonly schema?: TSchema
-  /** Adds the defaults to its option, and checks what the schema cannot say. @throws ERR_AUTH_OPTION, or rejects with it */
+  /**
+   * Adds the defaults to its option, and checks what the schema cannot say. Default: the option itself.
+   *
+   * @throws ERR_AUTH_OPTION, or rejects with it
+   */
   resolve?(given: never): unknown
   /** @throws ERR_AUTH_OPTION */
   create(context: FeatureContext<never>): Feature
@@ -34,7 +38,7 @@ export interface FeatureContext<Options = unknown> {
   readonly app: FastifyInstance
   readonly root: FastifyInstance
   readonly log: FastifyBaseLogger
-  /** What {@link FeatureModule.resolve} has made of its option. */
+  /** What {@link FeatureModule.resolve} has made of its option; without that, the option as it was given. */
   readonly resolved: Options
   /** The options of the plugin. */
   readonly options: ResolvedOptions
@@ -46,7 +50,10 @@ export interface FeatureContext<Options = unknown> {
 
 /** What an option adds to a registration. The core knows features by these members only. */
 export interface Feature {
-  /** Where `app.authn` and `app.authn.stats()` have {@link api} and {@link stats}. */
+  /**
+   * Where `app.authn` and `app.authn.stats()` have {@link api} and {@link stats}, and its name in `app.authn.features`: that
+   * of its option.
+   */
   readonly name: string
   readonly authenticators?: Readonly<Record<string, Authenticator>>
   /** The message to credentials for {@link authenticators} on a route that does not accept them. Default: a general one. */
@@ -59,7 +66,9 @@ export interface Feature {
   /** Replaces tokens in a JSON body. */
   readonly carrier?: TokenCarrier
   /**
-   * Rejects a request before its credentials are read, for protected routes and the plugin's own.
+   * Rejects a request before its credentials are read: to a protected route, or to one of the plugin's own that are called
+   * with POST. It is not called for the plugin's GET routes that are open: documents for everyone, and the addresses to
+   * which providers send browsers back.
    *
    * @param policy - null for one of the plugin's own routes
    * @returns null for a request that passes
@@ -89,13 +98,19 @@ export interface Feature {
   checkRoutes?(routes: readonly { readonly name: string; readonly policy: RoutePolicy }[]): void
   /** For API documents. */
   readonly notes?: {
-    /** Whether wrong credentials for {@link authenticators} are counted, and too many get a 429. */
-    readonly countsFailures?: boolean
-    /** Why a request with one of these methods may get a 403; null where it never does. */
-    forbidden?(methods: readonly string[]): string | null
+    /**
+     * The responses that it adds to a protected route, or to one of the plugin's own: descriptions by any status. Those of
+     * one status, of other features and of the core, are joined.
+     *
+     * @param route - its methods, and its policy; null for one of the plugin's own routes
+     */
+    responses(route: {
+      readonly methods: readonly string[]
+      readonly policy: RoutePolicy | null
+    }): Readonly<Record<number, string>>
   }
   readonly api?: object
-  /** What stands for `{name}` in messages. */
+  /** The values of `{name}` in messages. */
   readonly messageValues?: Readonly<Record<string, string>>
   stats?(): object
   /** Called when the app is ready. */

@@ -5,6 +5,7 @@ import type { ResolvedApiKeys } from './options.js'
 import { openStore } from '../stores/store-client.js'
 import { apiKeysApi } from './api.js'
 import { apiKeyAuthenticator } from './authenticator.js'
+import { tooMany } from '../http/plugin-route.js'
 import { noLimit } from './key.js'
 import { keyLookup } from './lookup.js'
 import type { Feature, FeatureContext } from '../feature.js'
@@ -56,7 +57,14 @@ export function create(context: FeatureContext<ResolvedApiKeys>): Feature {
     name: 'apiKeys',
     authenticators: { apiKey: authenticator },
     notAccepted: 'auth.api-key-not-accepted',
-    notes: { countsFailures: true },
+    notes: {
+      responses: ({ policy }) =>
+        options.throttle !== false &&
+        policy &&
+        membersOf(policy.authenticator).includes(authenticator)
+          ? tooMany
+          : {},
+    },
     onPass,
     /** A key is meant for what its owner has chosen, and passes any mark without a scope. */
     checkRoutes(routes) {

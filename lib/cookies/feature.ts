@@ -102,10 +102,15 @@ export function create({ options, resolved }: FeatureContext<ResolvedCookies>): 
         : null
     },
     notes: {
-      forbidden: (methods) =>
-        methods.every((method) => safeMethods.has(method))
-          ? null
-          : 'A page of another site may have sent the request.',
+      responses({ methods, policy }) {
+        const isRead =
+          policy === null ||
+          policy.readsBasic ||
+          membersOf(policy.authenticator).some(readsLocalTokens)
+        return !isRead || methods.every((method) => safeMethods.has(method))
+          ? {}
+          : { 403: 'A page of another site may have sent the request.' }
+      },
     },
     onPass(request, reply) {
       if (!byCookie.has(request) || reply.hasHeader('cache-control')) return

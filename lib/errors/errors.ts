@@ -5,7 +5,7 @@ import type {
   RejectionCode,
 } from '../../types/errors.js'
 import type { MessageKey } from '../../types/messages.js'
-import { codeOfKey, englishOf, keyOf, rejectionOf, type RejectionRow } from './rejections.js'
+import { codeOfKey, englishOf, isMessageKey, rejectionOf, type RejectionRow } from './rejections.js'
 
 /**
  * Thrown by an authenticator to reject a request: a 401, or a 429 or 503 when the client has to wait.
@@ -24,15 +24,16 @@ export class AuthenticationError extends Error implements AuthenticationErrorLik
    * @param keyOrText - a message key, sent in the language of the request; or the text to send as it is.
    * Never put a token or a password in it.
    * @param options - `cause`: the reason, which is logged when it is a string; `retryAfter`: seconds for
-   * the header `Retry-After`; `code`: default is the code of the key, else `ERR_AUTH_REFUSED`
+   * the header `Retry-After`; `code`: default is the code of the key, else `ERR_AUTH_REFUSED`. It changes the status,
+   * but not the message
    */
   constructor(
     keyOrText: MessageKey | (string & {}),
     options: { cause?: unknown; retryAfter?: number; code?: RejectionCode } = {},
   ) {
-    const code = options.code ?? codeOfKey(keyOrText) ?? 'ERR_AUTH_REFUSED'
+    const key = isMessageKey(keyOrText) ? keyOrText : null
+    const code = options.code ?? (key && codeOfKey(key)) ?? 'ERR_AUTH_REFUSED'
     const { status } = rejectionOf(code) as RejectionRow
-    const key = keyOf(code, keyOrText)
     super((key && englishOf(key)) ?? keyOrText, 'cause' in options ? { cause: options.cause } : {})
     this.code = code
     this.key = key

@@ -5,8 +5,10 @@ import type { MessageKey } from '../../types/messages.js'
 /** The response to a request that is rejected for one reason. */
 export interface RejectionRow<Status = RejectionCodes[RejectionCode]> {
   readonly status: Status
-  /** Null where the message of the error is sent as it is. */
+  /** The message of errors that have none of their own; null for the code of errors with a text of the app. */
   readonly key: MessageKey | null
+  /** More messages: an error that is made with one of these keys gets this code. */
+  readonly otherKeys?: readonly MessageKey[]
   /** The `error_description` of a Bearer challenge (RFC 6750 section 3): ASCII, in English. */
   readonly description: string
 }
@@ -39,7 +41,10 @@ const rejections: { [Code in RejectionCode]?: RejectionRow } = Object.assign(Obj
   ),
   ERR_AUTH_INVALID_CREDENTIALS: row(401, 'auth.invalid-credentials', 'The token is not accepted'),
   ERR_AUTH_CREDENTIALS_NOT_ACCEPTED: row(401, 'auth.credentials-not-accepted', 'Not accepted here'),
-  ERR_AUTH_JWT_INVALID: row(401, 'auth.jwt-invalid', 'The token is invalid'),
+  ERR_AUTH_JWT_INVALID: {
+    ...row(401, 'auth.jwt-invalid', 'The token is invalid'),
+    otherKeys: ['auth.logged-out'],
+  },
   ERR_AUTH_JWT_NOT_VALID_YET: row(401, 'auth.jwt-not-valid-yet', 'The token is not valid yet'),
   ERR_AUTH_JWT_EXPIRED: row(401, 'auth.jwt-expired', 'The token expired'),
   ERR_AUTH_REFUSED: row(401, null, 'The token is not accepted'),
@@ -54,11 +59,6 @@ const rejections: { [Code in RejectionCode]?: RejectionRow } = Object.assign(Obj
   ERR_AUTH_USER_SERVICE_TIMEOUT: busy,
   ERR_AUTH_STORE_UNAVAILABLE: busy,
 } satisfies RejectionTable['codes'])
-
-/** Codes that have one more message, by its key. */
-const otherKeys: ReadonlyMap<unknown, RejectionCode> = new Map([
-  ['auth.logged-out', 'ERR_AUTH_JWT_INVALID'],
-])
 
 /** The messages in English. */
 const english: { [Key in MessageKey]?: string } = { ...en }
@@ -83,20 +83,24 @@ export function rejectionOf(code: unknown): RejectionRow | undefined {
 
 /** @returns undefined for a key that neither the core nor a feature has */
 export function englishOf(key: string): string | undefined {
-  return Object.hasOwn(english, key) ? english[key as MessageKey] : undefined
+  return isMessageKey(key) ? english[key] : undefined
 }
 
 export function messageKeys(): string[] {
   return Object.keys(english)
 }
 
-/** @returns the first code whose message has this key, or that has it as one more */
-export function codeOfKey(text: string): RejectionCode | undefined {
-  const codes = Object.keys(rejections) as RejectionCode[]
-  return codes.find((code) => rejections[code]?.key === text) ?? otherKeys.get(text)
+/** Whether a string is the key of a message of the core or of a feature. */
+export function isMessageKey(text: unknown): text is MessageKey {
+  return typeof text === 'string' && Object.hasOwn(english, text)
 }
 
-/** The key of an error's message: its own, if the code has it, or else that of the code. */
-export function keyOf(code: RejectionCode, own: unknown): MessageKey | null {
-  return otherKeys.get(own) === code ? (own as MessageKey) : (rejections[code] as RejectionRow).key
+/** @returns the first code that has a message with this key */
+export function codeOfKey(key: MessageKey): RejectionCode | undefined {
+  const codes = Object.keys(rejections) as RejectionCode[]
+  const hasKey = (code: RejectionCode): boolean => {
+    const { key: own, otherKeys } = rejections[code] as RejectionRow
+    return own === key || Boolean(otherKeys?.includes(key))
+  }
+  return codes.find(hasKey)
 }

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { toJson } from '../common/objects.js'
-import { keyOf, rejectionOf, type RejectionRow } from '../errors/rejections.js'
+import { isMessageKey, rejectionOf, type RejectionRow } from '../errors/rejections.js'
 import { credentialsOf } from '../http/authorization.js'
 import { challenge } from '../http/challenge.js'
 import { membersOf } from '../authenticators/any-of.js'
@@ -10,13 +10,16 @@ import type { Authenticator } from '../../types/authenticator.js'
 import type { AuthenticationErrorLike, RejectionLike } from '../../types/errors.js'
 import type { NeededNames } from '../../types/marks.js'
 
-/** The text of an error, in the language of the request where it has a message key. */
+/**
+ * The message of an error. The one of its key is in the language of the request; a text of the app (key null) is sent as
+ * it is. An error without a known key, such as one of another version of the package, gets the message of its code.
+ */
 export function messageOf(
   error: AuthenticationErrorLike,
   request: FastifyRequest,
   { translator }: Registration,
 ): LocalizedText {
-  const key = keyOf(error.code, error.key)
+  const key = error.key === null || isMessageKey(error.key) ? error.key : rowOf(error).key
   // An app may set it to what a query parser returns, such as an array.
   const lang: unknown = request.lang
   return key === null

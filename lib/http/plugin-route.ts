@@ -61,6 +61,8 @@ export interface RouteNotes {
 /** Responses by status: a description, or a body schema with a description. */
 export type Responses = Readonly<Record<number, string | object>>
 
+export const tooMany = { 429: 'Too many failed attempts.' }
+
 const kPluginRoute = Symbol('fastify-authn.plugin-route')
 
 /** @param options - of a route. @returns undefined for a route of the app */

@@ -2,45 +2,37 @@ import { membersOf, readsBasic } from '../authenticators/any-of.js'
 import { hashesPasswords } from '../authenticators/basic.js'
 import { readsLocalTokens } from '../authenticators/jwt.js'
 import { ownProperty } from '../common/objects.js'
-import { pluginRouteOf, type PluginRoute, type Responses } from '../http/plugin-route.js'
+import { pluginRouteOf, tooMany, type PluginRoute, type Responses } from '../http/plugin-route.js'
 import { needsText } from '../marks/access.js'
 import type { DeclaredRoute } from '../app/routes.js'
-import type { Registration, RoutePolicy } from '../feature.js'
+import type { Feature, Registration, RoutePolicy } from '../feature.js'
 
-const tooMany = { 429: 'Too many failed attempts.' }
 const busy = { 503: 'The server is busy.' }
 const headers = { 'Retry-After': { type: 'integer', description: 'Seconds to wait.' } }
 
 /** The responses that the plugin can send for a protected route, for the `schema.response` of its OpenAPI document. */
-export function responsesOf(
-  { mode, authenticator, allowsAnonymous, needs, registration }: RoutePolicy,
-  methods: readonly string[],
-): Responses {
+export function responsesOf(policy: RoutePolicy, methods: readonly string[]): Responses {
+  const { mode, authenticator, allowsAnonymous, needs, registration } = policy
   const { options, features } = registration
   const members = membersOf(authenticator)
   const hasPasswords = readsBasic(authenticator)
-  const hasSources = hasPasswords || members.some(readsLocalTokens)
-  const forbidden = (hasSources ? features : []).flatMap(
-    ({ notes }) => notes?.forbidden?.(methods) ?? [],
-  )
-  if (needs !== null) forbidden.unshift(`Needs ${needsText(needs, '`')}.`)
-  const asked = features.filter(({ authenticators = {} }) =>
+  const isAsked = features.some(({ authenticators = {} }) =>
     Object.values(authenticators).some((each) => members.includes(each)),
   )
-  const countsFailures = hasPasswords || asked.some(({ notes }) => notes?.countsFailures)
   const isBusy =
-    members.some(hashesPasswords) || asked.length > 0 || options.userServiceTimeout !== undefined
+    members.some(hashesPasswords) || isAsked || options.userServiceTimeout !== undefined
   const missing = allowsAnonymous ? '' : 'missing or '
   const responses = {
     200: 'Default Response',
     ...(mode !== 'try' && { 401: `The credentials are ${missing}not accepted.` }),
-    ...(forbidden.length > 0 && { 403: forbidden.join(' Or: ') }),
-    ...(countsFailures && options.throttle !== false && tooMany),
+    ...(needs !== null && { 403: `Needs ${needsText(needs, '`')}.` }),
+    ...(hasPasswords && options.throttle !== false && tooMany),
     ...(isBusy && busy),
   }
+  const all = withNotes(responses, features, { methods, policy })
   // `onUnauthorized` may send any body.
   const isAnswering = members.some(({ onUnauthorized }) => onUnauthorized !== undefined)
-  return withBodies(responses, isAnswering ? {} : rejectionSchema(registration))
+  return withBodies(all, isAnswering ? {} : rejectionSchema(registration))
 }
 
 /** The responses of one of the plugin's own routes, as {@link responsesOf} has them. */
@@ -49,17 +41,33 @@ export function pluginResponses(
   registration: Registration,
 ): Responses {
   const { features, options, errorBody } = registration
-  const forbidden = features.flatMap((feature) => feature.notes?.forbidden?.([method]) ?? [])
   const rejection = rejectionSchema(registration)
   const responses = {
     // The app's error handler may send any body if `errorBody` is not set.
     400: { ...(errorBody && rejection), description: 'The body is malformed.' },
     ...notes?.responses,
-    ...(forbidden.length > 0 && { 403: forbidden.join(' Or: ') }),
     ...(options.throttle !== false && tooMany),
     ...busy,
   }
-  return withBodies(responses, rejection)
+  const all = withNotes(responses, features, { methods: [method], policy: null })
+  return withBodies(all, rejection)
+}
+
+/** Adds the responses of features. A status with several reasons names all of them. */
+function withNotes(
+  responses: Responses,
+  features: readonly Feature[],
+  route: Parameters<NonNullable<Feature['notes']>['responses']>[0],
+): Responses {
+  const all: Record<string, string | { readonly description?: string }> = { ...responses }
+  const added = features.flatMap(({ notes }) => Object.entries(notes?.responses(route) ?? {}))
+  for (const [status, reason] of added) {
+    const present = all[status]
+    const known = typeof present === 'object' ? present.description : present
+    const description = known === undefined || known === reason ? reason : `${known} Or: ${reason}`
+    all[status] = typeof present === 'object' ? { ...present, description } : description
+  }
+  return all
 }
 
 /** Adds the body that a description leaves out: the type `null` for none, or that of a rejection. */

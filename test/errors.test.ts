@@ -9,88 +9,87 @@ import {
   isAuthenticationFault,
   isUsageError,
 } from '../lib/errors/errors.js'
-import { englishOf, messageKeys, rejectionOf } from '../lib/errors/rejections.js'
+import {
+  englishOf,
+  isMessageKey,
+  messageKeys,
+  rejectionOf,
+  type RejectionRow,
+} from '../lib/errors/rejections.js'
 import '../lib/feature-table.js'
 import { root } from './helpers/project.js'
-import type { RejectionCode } from '../types/errors.js'
 import type { MessageKey } from '../types/messages.js'
 
-const rejections: [MessageKey, RejectionCode, number, string][] = [
-  ['auth.no-credentials-provided', 'ERR_AUTH_NO_CREDENTIALS', 401, 'The token is missing'],
-  ['auth.invalid-credentials', 'ERR_AUTH_INVALID_CREDENTIALS', 401, 'The token is not accepted'],
-  ['auth.jwt-invalid', 'ERR_AUTH_JWT_INVALID', 401, 'The token is invalid'],
-  ['auth.jwt-not-valid-yet', 'ERR_AUTH_JWT_NOT_VALID_YET', 401, 'The token is not valid yet'],
-  ['auth.jwt-expired', 'ERR_AUTH_JWT_EXPIRED', 401, 'The token expired'],
-  [
-    'auth.insufficient-scope',
-    'ERR_AUTH_INSUFFICIENT_SCOPE',
-    403,
-    'The token lacks the required scope',
-  ],
-  ['auth.api-key-invalid', 'ERR_AUTH_API_KEY_INVALID', 401, 'The API key is invalid'],
-  ['auth.api-key-expired', 'ERR_AUTH_API_KEY_EXPIRED', 401, 'The API key expired'],
-  ['auth.api-key-not-accepted', 'ERR_AUTH_API_KEY_NOT_ACCEPTED', 401, 'No API keys here'],
-  ['auth.credentials-not-accepted', 'ERR_AUTH_CREDENTIALS_NOT_ACCEPTED', 401, 'Not accepted here'],
-  ['auth.forbidden', 'ERR_AUTH_FORBIDDEN', 403, 'The user may not do this'],
-  ['auth.cross-site', 'ERR_AUTH_CROSS_SITE', 403, 'The request comes from another site'],
-  [
-    'auth.refresh-invalid',
-    'ERR_AUTH_REFRESH_INVALID',
-    401,
-    'The refresh token is invalid, or its session has expired',
-  ],
-  ['auth.refresh-reused', 'ERR_AUTH_REFRESH_REUSED', 401, 'The refresh token was used before'],
-  ['auth.login-expired', 'ERR_AUTH_LOGIN_STATE', 401, 'The login has expired'],
-  ['auth.login-failed', 'ERR_AUTH_LOGIN_DENIED', 401, 'The provider has rejected the login'],
-  ['auth.link-invalid', 'ERR_AUTH_LINK_INVALID', 400, 'The link is invalid'],
-  ['auth.password-too-short', 'ERR_AUTH_PASSWORD_TOO_SHORT', 400, 'The password is too short'],
-  ['auth.password-too-long', 'ERR_AUTH_PASSWORD_TOO_LONG', 400, 'The password is too long'],
-  ['auth.password-guessable', 'ERR_AUTH_PASSWORD_GUESSABLE', 400, 'The password is guessable'],
-  ['auth.current-password', 'ERR_AUTH_CURRENT_PASSWORD', 403, 'The current password is wrong'],
-  ['auth.login-again', 'ERR_AUTH_LOGIN_AGAIN', 403, 'The login is too old'],
-  ['auth.too-many-mails', 'ERR_AUTH_TOO_MANY_MAILS', 429, 'Too many e-mails were requested'],
-  ['auth.too-many-attempts', 'ERR_AUTH_TOO_MANY_ATTEMPTS', 429, 'Too many failed attempts'],
-  ['auth.overloaded', 'ERR_AUTH_OVERLOADED', 503, 'The server is busy'],
-  // Rejections that share a message with one above are told apart by their code.
-  ['auth.no-credentials-provided', 'ERR_AUTH_MALFORMED_CREDENTIALS', 401, 'The token is malformed'],
-  ['auth.overloaded', 'ERR_AUTH_USER_SERVICE_TIMEOUT', 503, 'The server is busy'],
-  ['auth.overloaded', 'ERR_AUTH_ISSUER_UNAVAILABLE', 503, 'The server is busy'],
-  ['auth.overloaded', 'ERR_AUTH_PROVIDER_UNAVAILABLE', 503, 'The server is busy'],
-  ['auth.login-failed', 'ERR_AUTH_LOGIN_INVALID', 401, 'The response of the provider is invalid'],
-]
+/** Apps compare codes, and clients statuses: a code stays, and keeps its status, once it is published. */
+const published: Readonly<Record<number, string>> = {
+  400: 'LINK_INVALID PASSWORD_TOO_SHORT PASSWORD_TOO_LONG PASSWORD_GUESSABLE',
+  401: `NO_CREDENTIALS MALFORMED_CREDENTIALS INVALID_CREDENTIALS CREDENTIALS_NOT_ACCEPTED JWT_INVALID
+    JWT_NOT_VALID_YET JWT_EXPIRED REFUSED API_KEY_INVALID API_KEY_EXPIRED API_KEY_NOT_ACCEPTED REFRESH_INVALID
+    REFRESH_REUSED LOGIN_STATE LOGIN_DENIED LOGIN_INVALID`,
+  403: 'INSUFFICIENT_SCOPE FORBIDDEN CROSS_SITE LOGIN_REFUSED CURRENT_PASSWORD LOGIN_AGAIN',
+  429: 'TOO_MANY_ATTEMPTS TOO_MANY_MAILS',
+  503: `OVERLOADED USER_SERVICE_TIMEOUT STORE_UNAVAILABLE ISSUER_UNAVAILABLE PROVIDER_UNAVAILABLE`,
+}
+
+/** All codes of the types: of rejections, internal errors and misuse. */
+const codes = readdirSync(join(root, 'types'))
+  .map((file) => readFileSync(join(root, 'types', file), 'utf8'))
+  .flatMap((text) => text.match(/(?<=^ +)ERR_AUTH_\w+(?=:)/gm) ?? [])
+
+t.test('published codes keep their statuses', async (t) => {
+  for (const [status, names] of Object.entries(published)) {
+    const all = names.split(/\s+/).map((name) => `ERR_AUTH_${name}`)
+    const changed = all.filter((code) => rejectionOf(code)?.status !== Number(status))
+    t.strictSame(changed, [], status)
+  }
+})
+
+t.test(
+  'a rejection has a message of the package and a description for its challenge',
+  async (t) => {
+    const rows = codes.flatMap((code) => rejectionOf(code) ?? [])
+    t.ok(rows.length > 30)
+    for (const { key, description } of rows) {
+      t.ok(key === null || isMessageKey(key), description)
+      // The characters of `error_description` in RFC 6750 §3.
+      t.match(description, /^[\x20\x21\x23-\x5B\x5D-\x7E]+$/)
+    }
+  },
+)
 
 t.test('an AuthenticationError of a key has its code, status and English message', async (t) => {
-  const seen = new Set<MessageKey>()
-  for (const [key, code, statusCode, description] of rejections) {
-    const error = new AuthenticationError(key, seen.has(key) ? { code } : {})
-    seen.add(key)
+  for (const key of messageKeys() as MessageKey[]) {
+    const error = new AuthenticationError(key)
+    const { status, key: first, otherKeys = [] } = rejectionOf(error.code) as RejectionRow
     t.same(
-      [error.name, error.key, error.code, error.statusCode, error.message],
-      ['AuthenticationError', key, code, statusCode, englishOf(key)],
+      [error.name, error.key, error.statusCode, error.message],
+      ['AuthenticationError', key, status, englishOf(key)],
       key,
     )
-    t.same(rejectionOf(code), { status: statusCode, key, description }, code)
-    t.notOk('cause' in error, `${key}: no cause where none was given`)
-    t.equal(error.retryAfter, undefined, key)
+    t.ok([first, ...otherKeys].includes(key), `${key} belongs to ${error.code}`)
   }
-  // One more message of a code.
-  const key = 'auth.logged-out'
-  const loggedOut = new AuthenticationError(key)
-  const { code, message } = loggedOut
-  t.same([loggedOut.key, code, message], [key, 'ERR_AUTH_JWT_INVALID', englishOf(key)])
-  t.equal(new AuthenticationError(key, { code: 'ERR_AUTH_FORBIDDEN' }).key, 'auth.forbidden')
-  t.same(seen.add(key), new Set(messageKeys()), 'every key has a row')
+  const bare = new AuthenticationError('auth.jwt-expired')
+  t.notOk('cause' in bare, 'nothing that was not given')
+  t.equal(bare.retryAfter, undefined)
+  const jwt = 'ERR_AUTH_JWT_INVALID'
+  t.equal(new AuthenticationError('auth.jwt-invalid').code, jwt)
+  t.equal(new AuthenticationError('auth.logged-out').code, jwt, 'another message of the code')
+})
+
+t.test('an AuthenticationError with a code of its own keeps its message', async (t) => {
+  const code = 'ERR_AUTH_FORBIDDEN'
+  const localized = new AuthenticationError('auth.logged-out', { code })
+  t.match(localized, { code, statusCode: 403, key: 'auth.logged-out' })
+  t.equal(localized.message, englishOf('auth.logged-out'))
+  const text = new AuthenticationError('Not on Sundays.', { code })
+  t.match(text, { code, statusCode: 403, key: null, message: 'Not on Sundays.' })
 })
 
 t.test('the reference of errors has every code, with its status and its body', async (t) => {
   const page = readFileSync(join(root, 'docs/reference/errors.md'), 'utf8')
   const sections = page.split(/^## /m)
-  const types = readdirSync(join(root, 'types')).map((file) =>
-    readFileSync(join(root, 'types', file), 'utf8'),
-  )
-  const codes = types.join('').match(/^ +ERR_AUTH_\w+(?=:)/gm) ?? []
   t.ok(codes.length > 35)
-  for (const code of codes.map((found) => found.trim())) {
+  for (const code of codes) {
     const isOfCode = (line: string): boolean =>
       new RegExp(`^(?:\\| \`${code}\` |- \`${code}\`: )`).test(line)
     const found = sections.filter((section) => section.split('\n').some(isOfCode))

@@ -1,8 +1,10 @@
-import Fastify from 'fastify'
+import swagger from '@fastify/swagger'
+import Fastify, { type FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
 import { AuthenticationError, authn } from '../lib/index.js'
 import * as Type from '@sinclair/typebox/type'
 import { addRejections, row, type RejectionTable } from '../lib/errors/rejections.js'
+import { channelOf } from '../lib/events.js'
 import { features } from '../lib/feature-table.js'
 import type { Feature, FeatureModule } from '../lib/feature.js'
 import { appWith, bearer, passwords, standardOptions } from './helpers/app.js'
@@ -12,6 +14,7 @@ declare module '../types/options.js' {
   interface AuthnOptions<Stored extends object> {
     badges?: { first: number } | undefined
     tickets?: true | undefined
+    maintenance?: { until: string; notice?: string } | undefined
   }
 }
 declare module '../types/authn.js' {
@@ -22,11 +25,19 @@ declare module '../types/authn.js' {
 declare module '../types/errors.js' {
   interface RejectionCodes {
     ERR_AUTH_BADGE_INVALID: 401
+    ERR_AUTH_MAINTENANCE: 503
   }
 }
 declare module '../types/messages.js' {
   interface Catalogue {
     readonly 'auth.badge-invalid': string
+    readonly 'auth.badge-torn': string
+    readonly 'auth.maintenance': string
+  }
+}
+declare module '../types/events.js' {
+  interface AuthnEvents {
+    readonly maintenance: { readonly until: string }
   }
 }
 
@@ -40,7 +51,8 @@ function badges(log: string[]): FeatureModule {
         accepts: ({ headers }) => headers.authorization?.startsWith('Bearer badge_') === true,
         authenticate({ headers }) {
           if (headers.authorization === 'Bearer badge_7') return { name: 'visitor' }
-          throw new AuthenticationError('auth.badge-invalid')
+          const isTorn = headers.authorization === 'Bearer badge_torn'
+          throw new AuthenticationError(isTorn ? 'auth.badge-torn' : 'auth.badge-invalid')
         },
       },
     },
@@ -76,6 +88,7 @@ function badges(log: string[]): FeatureModule {
         work: (_, reply) => reply.send([resolved]),
       },
     ],
+    notes: { responses: () => ({ 403: 'Blocked.', 418: 'A teapot.' }) },
     check: ({ app }, all) => void log.push(`check ${app.prefix || '/'} of ${all.length}`),
     checkRoutes: (routes) => void log.push(`routes ${routes.map(({ name }) => name).join()}`),
     api: { list: () => [resolved] },
@@ -92,14 +105,25 @@ function badges(log: string[]): FeatureModule {
 }
 
 const rejections: RejectionTable = {
-  codes: { ERR_AUTH_BADGE_INVALID: row(401, 'auth.badge-invalid', 'No badge') },
-  messages: { 'auth.badge-invalid': 'Your badge is invalid.' },
+  codes: {
+    ERR_AUTH_BADGE_INVALID: {
+      ...row(401, 'auth.badge-invalid', 'No badge'),
+      otherKeys: ['auth.badge-torn'],
+    },
+    ERR_AUTH_MAINTENANCE: row(503, 'auth.maintenance', 'Closed for maintenance'),
+  },
+  messages: {
+    'auth.badge-invalid': 'Your badge is invalid.',
+    'auth.badge-torn': 'Your badge is torn.',
+    'auth.maintenance': 'Closed until {until}.',
+  },
 }
 
 /** Adds a row to the table until the test ends. */
 function on(t: Test, option: string, module: FeatureModule): void {
   addRejections(rejections)
-  features[option] = { load: async () => module, rejections, hasApi: true }
+  const events = ['maintenance'] as const
+  features[option] = { load: async () => module, rejections, events, hasApi: true, noStats: {} }
   t.teardown(() => delete features[option])
 }
 
@@ -156,9 +180,12 @@ t.test('a feature works with its folder and one row of the table', async (t) => 
     { error: 'Your badge is invalid.' },
     'English where there is no other',
   )
+  const torn = await get('/both', bearer('badge_torn'))
+  t.strictSame([torn.statusCode, torn.json()], [401, { error: 'Your badge is torn.' }])
   t.strictSame(log.splice(0), [], 'no user was looked up')
 
-  t.strictSame((await app.inject('/badges')).json(), ['badge_7'])
+  for (const headers of [{}, { 'x-blocked': 'yes' }])
+    t.strictSame((await get('/badges', headers)).json(), ['badge_7'], 'an open GET is not checked')
   t.equal((await app.inject('/open')).headers['x-passed'], undefined)
   t.equal((await app.inject('/optional')).headers['x-passed'], 'yes')
   const login = { method: 'POST', url: '/login', headers: { 'x-blocked': 'yes' } } as const
@@ -197,4 +224,76 @@ t.test('startup fails for two features that issue the tokens of a login', async 
   const both = { ...standardOptions(), tickets: true, sessions: true } as const
   const error = { code: 'ERR_AUTH_OPTION', message: /"sessions" and "tickets"/ }
   await t.rejects(appWith(t, both), error)
+})
+
+t.test('a feature without resolve gets its option, and closes routes with a 503', async (t) => {
+  const seen: string[] = []
+  const maintenance: FeatureModule = {
+    schema: Type.Object({ until: Type.String(), notice: Type.Optional(Type.String()) }),
+    create: ({ resolved }: { resolved: { until: string; notice?: string } }): Feature => ({
+      name: 'maintenance',
+      api: { until: () => resolved.until },
+      stats: () => ({ rejected: seen.length }),
+      messageValues: { until: resolved.until },
+      checkRequest() {
+        channelOf('maintenance').publish({ until: resolved.until })
+        const { notice = 'auth.maintenance' } = resolved
+        return new AuthenticationError(notice, { code: 'ERR_AUTH_MAINTENANCE', retryAfter: 60 })
+      },
+      notes: { responses: ({ policy }) => ({ 503: policy ? 'Maintenance.' : 'Closed.' }) },
+    }),
+  }
+  on(t, 'maintenance', maintenance)
+  const listener = ({ until }: { until: string }): void => void seen.push(until)
+  channelOf('maintenance').subscribe(listener)
+  t.teardown(() => channelOf('maintenance').unsubscribe(listener))
+  const until = '10 o’clock'
+  const options = (more: object) => ({
+    ...standardOptions(),
+    languages: { de: { 'auth.maintenance': 'Geschlossen bis {until}.' } },
+    maintenance: { until, ...more },
+  })
+  const declare = (app: FastifyInstance): void => {
+    app.get('/me', { config: { auth: { use: 'basic' } } }, () => 'me')
+    app.get('/open', () => 'open')
+  }
+  const closed = Fastify()
+  t.teardown(() => closed.close())
+  await closed.register(swagger, { openapi: {} })
+  await closed.register(authn, options({}))
+  declare(closed)
+  const german = { 'accept-language': 'de' }
+  for (const [headers, text] of [
+    [{}, `Closed until ${until}.`],
+    [german, `Geschlossen bis ${until}.`],
+  ] as const) {
+    const { statusCode, headers: sent, body } = await closed.inject({ url: '/me', headers })
+    t.strictSame([statusCode, sent['retry-after']], [503, '60'])
+    t.strictSame(JSON.parse(body), { error: text })
+  }
+  const login = { method: 'POST', url: '/login', payload: {}, headers: german } as const
+  t.equal((await closed.inject(login)).statusCode, 503)
+  t.equal((await closed.inject('/open')).statusCode, 200)
+  t.strictSame(seen, [until, until, until])
+  t.match(closed.authn, { features: ['jwt', 'login', 'maintenance'] })
+  t.match(closed.authn.stats(), { maintenance: { rejected: 3 } })
+  const { paths = {} } = closed.swagger() as { paths?: object }
+  const described = (text: string) => ({ description: text, headers: { 'Retry-After': {} } })
+  t.match(paths, {
+    '/me': { get: { responses: { 503: described('The server is busy. Or: Maintenance.') } } },
+    '/login': { post: { responses: { 503: described('The server is busy. Or: Closed.') } } },
+  })
+
+  const app = await appWith(t, options({ notice: 'Back at noon.' }), declare)
+  const response = await app.inject({ url: '/me', headers: german })
+  t.strictSame([response.statusCode, response.json()], [503, { error: 'Back at noon.' }])
+  t.equal(response.headers['content-language'], undefined, 'the text of the app has no language')
+})
+
+t.test('without a feature, its api throws and its counts are those of noStats', async (t) => {
+  on(t, 'badges', badges([]))
+  const app = await appWith(t, standardOptions())
+  const error = { code: 'ERR_AUTH_OPTION', message: /app\.authn\.badges.*"badges"/ }
+  t.throws(() => app.authn.badges, error)
+  t.match(app.authn.stats(), { badges: {} })
 })

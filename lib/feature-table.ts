@@ -19,23 +19,32 @@ export type * from '../types/session-api.js'
 export type * from '../types/sessions.js'
 
 interface FeatureRow {
-  /** Whether the feature is on. Default: where its option is set. */
+  /**
+   * Whether the feature is on. Default: where its option is set. A row whose name has a dot needs it: see
+   * {@link features}.
+   */
   isOn?(context: Omit<FeatureContext, 'resolved'>): boolean
   /** Loads the entry file of the feature. */
   load(): Promise<FeatureModule>
-  /** Its codes and messages. An app may throw errors with them although the feature is off. */
+  /** Its codes and messages in English. An app may throw errors with them although the feature is off. */
   readonly rejections?: RejectionTable
-  /** The names of its events. */
+  /** The names of its events, whose channels exist although the feature is off. */
   readonly events?: readonly (keyof AuthnEvents)[]
-  /** Whether `app.authn` has a member of this name, which throws where the feature is off. */
+  /**
+   * Whether the feature has an `api`. Where it is off, reading that member of `app.authn` throws an error that names the
+   * option, instead of being undefined.
+   */
   readonly hasApi?: boolean
-  /** What `app.authn.stats()` has where the feature is off. */
+  /** The member of `app.authn.stats()` where the feature is off. Default: none, so that its type is optional. */
   readonly noStats?: object
 }
 
 /**
  * All features by the option that switches them on, in the order in which they are made. Each is loaded only where its
  * option is set. This is the only file that names them.
+ *
+ * The name of a row is that of an option of the plugin, which the core then accepts, and of the feature. With a dot, as in
+ * `jwt.publish`, it is a member of an option of the core: the core checks it, so that the feature has no schema.
  *
  * @internal
  */
@@ -86,6 +95,10 @@ for (const { rejections, events = [] } of Object.values(features)) {
   if (rejections) addRejections(rejections)
   for (const name of events) channelOf(name)
 }
+
+/** The options of the plugin that belong to features. @internal */
+export const featureOptions = (): string[] =>
+  Object.keys(features).filter((name) => !name.includes('.'))
 
 /** Makes the features that are on. @throws (rejects) ERR_AUTH_OPTION @internal */
 export async function loadFeatures(

@@ -8,7 +8,7 @@ import { checkSharedKeys } from './authenticators/shared-keys.js'
 import { withoutUndefined } from './common/objects.js'
 import { onceAMinute } from './common/once-a-minute.js'
 import { AuthnUsageError, notSet, twoCopies, wrongOption } from './errors/errors.js'
-import { features as table, loadFeatures } from './feature-table.js'
+import { featureOptions, features as table, loadFeatures } from './feature-table.js'
 import { createTranslator } from './http/language.js'
 import { describeRoutes } from './openapi/swagger.js'
 import { JwtService } from './tokens/service.js'
@@ -30,10 +30,7 @@ recordApps(describeRoutes)
 
 /** Registers authentication in a scope: see {@link AuthnOptions}. */
 export async function authnPlugin(app: FastifyInstance, given: AuthnOptions): Promise<void> {
-  const options = resolveOptions(
-    given,
-    Object.keys(table).filter((name) => !name.includes('.')),
-  )
+  const options = resolveOptions(given, featureOptions())
   if (Object.hasOwn(given, 'auth')) parseMark(given.auth, 'option "auth"')
   const record = recordOf(app)
   protectApp(record)

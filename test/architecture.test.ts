@@ -24,8 +24,13 @@ function placeOf(file: string): number {
   return places.indexOf(isFeature(nameOf(file)) ? 'features' : nameOf(file))
 }
 
+/** A file without its comments. */
+function codeOf(file: string): string {
+  return readFileSync(path.join(root, file), 'utf8').replaceAll(/^ *(\/?\*|\/\/).*$/gm, '')
+}
+
 function importsOf(file: string): { from: string; to: string }[] {
-  const source = readFileSync(path.join(root, file), 'utf8').replaceAll(/^ *(\/?\*|\/\/).*$/gm, '')
+  const source = codeOf(file)
   const pattern = /\bfrom '(.+?)'|^import '(.+?)'|\bimport\('(.+?)'\)/gm
   const pathOf = (name: string): string =>
     name.startsWith('.') ? join(dirname(file), name).replace(/\.js$/, '.ts') : name
@@ -101,7 +106,7 @@ t.test('whoever publishes an event opens its channel', async (t) => {
   const readers = all
     .filter(({ from, to }) => from.startsWith('lib/') && to === 'lib/events.ts')
     .map(({ from }) => from)
-    .filter((file) => /[{ ]channels\b/.test(readFileSync(path.join(root, file), 'utf8')))
+    .filter((file) => /[{ ]channels\b/.test(codeOf(file)))
   t.strictSame(readers.toSorted(), ['lib/index.ts', 'lib/testing/watched.ts'], 'they only listen')
 })
 

@@ -4,6 +4,7 @@ import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { basicAuthenticator, jwtAuthenticator } from '../../lib/index.js'
 import { defaults, withDefaults } from '../../lib/options/defaults.js'
+import { featureOptions, features } from '../../lib/feature-table.js'
 import { resolveOptions } from '../../lib/options/resolve.js'
 import { resolveHashing } from '../../lib/passwords/hashing.js'
 import { keyEntrySchema, keyFileEntrySchema } from '../../lib/options/key-set-schemas.js'
@@ -12,7 +13,6 @@ import { pluginSchema } from '../../lib/options/schemas.js'
 import * as apiKeys from '../../lib/api-keys/options.js'
 import { memoryApiKeys } from '../../lib/api-keys/stores/memory.js'
 import * as cookies from '../../lib/cookies/options.js'
-import * as issuers from '../../lib/issuers/options.js'
 import * as sessions from '../../lib/sessions/options.js'
 import { root } from '../helpers/project.js'
 
@@ -124,12 +124,13 @@ t.test('options.md describes every option with its default', async (t) => {
     const { properties = {}, anyOf = [] } = schema as Schema
     return [...Object.keys(properties), ...anyOf.flatMap(membersOf)]
   }
+  const schemaOf = async (name: string): Promise<[string, object]> => [
+    name,
+    (await features[name]?.load())?.schema ?? {},
+  ]
   const all: [string, object][] = [
     ...Object.entries(pluginSchema([]).properties),
-    ['issuers', issuers.schema],
-    ['cookies', cookies.schema],
-    ['sessions', sessions.schema],
-    ['apiKeys', apiKeys.schema],
+    ...(await Promise.all(featureOptions().map(schemaOf))),
     ['Entries of jwt.keys', keyEntrySchema],
     ['Entries of jwt.keys', keyFileEntrySchema],
   ]

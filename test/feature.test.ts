@@ -14,7 +14,7 @@ declare module '../types/options.js' {
   interface AuthnOptions<Stored extends object> {
     badges?: { first: number } | undefined
     tickets?: true | undefined
-    maintenance?: { until: string; notice?: string } | undefined
+    teaBreak?: { until: string; notice?: string } | undefined
   }
 }
 declare module '../types/authn.js' {
@@ -25,19 +25,19 @@ declare module '../types/authn.js' {
 declare module '../types/errors.js' {
   interface RejectionCodes {
     ERR_AUTH_BADGE_INVALID: 401
-    ERR_AUTH_MAINTENANCE: 503
+    ERR_AUTH_TEA_BREAK: 503
   }
 }
 declare module '../types/messages.js' {
   interface Catalogue {
     readonly 'auth.badge-invalid': string
     readonly 'auth.badge-torn': string
-    readonly 'auth.maintenance': string
+    readonly 'auth.tea-break': string
   }
 }
 declare module '../types/events.js' {
   interface AuthnEvents {
-    readonly maintenance: { readonly until: string }
+    readonly teaBreak: { readonly until: string }
   }
 }
 
@@ -110,19 +110,19 @@ const rejections: RejectionTable = {
       ...row(401, 'auth.badge-invalid', 'No badge'),
       otherKeys: ['auth.badge-torn'],
     },
-    ERR_AUTH_MAINTENANCE: row(503, 'auth.maintenance', 'Closed for maintenance'),
+    ERR_AUTH_TEA_BREAK: row(503, 'auth.tea-break', 'Closed for tea'),
   },
   messages: {
     'auth.badge-invalid': 'Your badge is invalid.',
     'auth.badge-torn': 'Your badge is torn.',
-    'auth.maintenance': 'Closed until {until}.',
+    'auth.tea-break': 'Closed until {until}.',
   },
 }
 
 /** Adds a row to the table until the test ends. */
 function on(t: Test, option: string, module: FeatureModule): void {
   addRejections(rejections)
-  const events = ['maintenance'] as const
+  const events = ['teaBreak'] as const
   features[option] = { load: async () => module, rejections, events, hasApi: true, noStats: {} }
   t.teardown(() => delete features[option])
 }
@@ -228,30 +228,30 @@ t.test('startup fails for two features that issue the tokens of a login', async 
 
 t.test('a feature without resolve gets its option, and closes routes with a 503', async (t) => {
   const seen: string[] = []
-  const maintenance: FeatureModule = {
+  const teaBreak: FeatureModule = {
     schema: Type.Object({ until: Type.String(), notice: Type.Optional(Type.String()) }),
     create: ({ resolved }: { resolved: { until: string; notice?: string } }): Feature => ({
-      name: 'maintenance',
+      name: 'teaBreak',
       api: { until: () => resolved.until },
       stats: () => ({ rejected: seen.length }),
       messageValues: { until: resolved.until },
       checkRequest() {
-        channelOf('maintenance').publish({ until: resolved.until })
-        const { notice = 'auth.maintenance' } = resolved
-        return new AuthenticationError(notice, { code: 'ERR_AUTH_MAINTENANCE', retryAfter: 60 })
+        channelOf('teaBreak').publish({ until: resolved.until })
+        const { notice = 'auth.tea-break' } = resolved
+        return new AuthenticationError(notice, { code: 'ERR_AUTH_TEA_BREAK', retryAfter: 60 })
       },
-      notes: { responses: ({ policy }) => ({ 503: policy ? 'Maintenance.' : 'Closed.' }) },
+      notes: { responses: ({ policy }) => ({ 503: policy ? 'Tea.' : 'Closed.' }) },
     }),
   }
-  on(t, 'maintenance', maintenance)
+  on(t, 'teaBreak', teaBreak)
   const listener = ({ until }: { until: string }): void => void seen.push(until)
-  channelOf('maintenance').subscribe(listener)
-  t.teardown(() => channelOf('maintenance').unsubscribe(listener))
+  channelOf('teaBreak').subscribe(listener)
+  t.teardown(() => channelOf('teaBreak').unsubscribe(listener))
   const until = '10 o’clock'
   const options = (more: object) => ({
     ...standardOptions(),
-    languages: { de: { 'auth.maintenance': 'Geschlossen bis {until}.' } },
-    maintenance: { until, ...more },
+    languages: { de: { 'auth.tea-break': 'Geschlossen bis {until}.' } },
+    teaBreak: { until, ...more },
   })
   const declare = (app: FastifyInstance): void => {
     app.get('/me', { config: { auth: { use: 'basic' } } }, () => 'me')
@@ -275,12 +275,12 @@ t.test('a feature without resolve gets its option, and closes routes with a 503'
   t.equal((await closed.inject(login)).statusCode, 503)
   t.equal((await closed.inject('/open')).statusCode, 200)
   t.strictSame(seen, [until, until, until])
-  t.match(closed.authn, { features: ['jwt', 'login', 'maintenance'] })
-  t.match(closed.authn.stats(), { maintenance: { rejected: 3 } })
+  t.match(closed.authn, { features: ['jwt', 'login', 'teaBreak'] })
+  t.match(closed.authn.stats(), { teaBreak: { rejected: 3 } })
   const { paths = {} } = closed.swagger() as { paths?: object }
   const described = (text: string) => ({ description: text, headers: { 'Retry-After': {} } })
   t.match(paths, {
-    '/me': { get: { responses: { 503: described('The server is busy. Or: Maintenance.') } } },
+    '/me': { get: { responses: { 503: described('The server is busy. Or: Tea.') } } },
     '/login': { post: { responses: { 503: described('The server is busy. Or: Closed.') } } },
   })
 

@@ -8,8 +8,8 @@ import type { AccountMail, AccountMailKind, AccountsOptions } from '../../types/
 
 const failed = 'An e-mail of an account could not be sent'
 
-/** Milliseconds between the response and the work, so that a client does not measure the work by its next request. */
-const delay = 20
+/** Waits between the response and the work, so that a client does not measure the work by its next request. */
+const pauseAfterResponse = (): Promise<void> => sleep(20)
 
 /** Milliseconds that closing an app waits for e-mails. After ten seconds, Fastify would skip the hooks that follow. */
 const patience = 8_000
@@ -28,6 +28,7 @@ export class Mails {
     options: AccountsOptions<object>,
     private readonly hiddenFields: ReadonlySet<string>,
     readonly limits: AccountLimits,
+    private readonly pause = pauseAfterResponse,
   ) {
     this.sendMail = (mail) => options.sendMail(mail)
   }
@@ -62,7 +63,7 @@ export class Mails {
   /** Does some work when the response has been sent. What it throws is logged. */
   later(reply: FastifyReply, work: () => unknown): void {
     const sent = new Promise<void>((resolve) => finished(reply.raw, () => resolve()))
-    const begun = sent.then(() => sleep(delay)).then(work)
+    const begun = sent.then(() => this.pause()).then(work)
     const all = begun.then(
       () => undefined,
       (error: unknown) => {

@@ -1,6 +1,5 @@
 import { membersOf, readsBasic } from '../authenticators/any-of.js'
 import { hashesPasswords } from '../authenticators/basic.js'
-import { readsLocalTokens } from '../authenticators/jwt.js'
 import { ownProperty } from '../common/objects.js'
 import { pluginRouteOf, tooMany, type PluginRoute, type Responses } from '../http/plugin-route.js'
 import { needsText } from '../marks/access.js'

@@ -1,8 +1,10 @@
 // E-mails are sent after the response, which is the same whatever is found, and their errors are logged without secrets.
 import timers from 'node:timers/promises'
+import { PassThrough } from 'node:stream'
 import { syncBuiltinESMExports } from 'node:module'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import t from 'tap'
+import { Mails } from '../../lib/accounts/mails.js'
 import type { AccountMail } from '../../lib/index.js'
 import {
   accountsApp,
@@ -134,6 +136,25 @@ t.test('closing an app waits for its e-mails, for eight seconds', async (t) => {
   t.ok(waited.length > 0)
   // Fastify waits ten seconds for a hook, and skips those that follow.
   t.ok(waited.every((each) => Number(each) <= 8_000 && Number(each) > 7_000))
+})
+
+t.test('between the response and the work there is a pause', async (t) => {
+  const raw = new PassThrough()
+  const [pause, steps] = [deferred(), [] as string[]]
+  const mails = new Mails({} as never, new Set(), {} as never, () => {
+    steps.push('pause')
+    return pause.promise
+  })
+  mails.later({ raw } as unknown as FastifyReply, () => steps.push('work'))
+  await settle()
+  t.strictSame(steps.splice(0), [], 'the response is not sent')
+  raw.resume().end()
+  await until(() => steps.length > 0, 'it is sent')
+  await settle()
+  t.strictSame(steps.splice(0), ['pause'])
+  pause.resolve()
+  await mails.settled()
+  t.strictSame(steps, ['work'])
 })
 
 t.test('an app without e-mails under way closes at once', async (t) => {

@@ -320,6 +320,8 @@ t.test('a store that fails or answers nonsense is a 503, but tokens are accepted
     ['another key', () => Promise.resolve({ ...whole, id: issued.id })],
     ['without a digest', () => Promise.resolve({ ...whole, digest: undefined })],
     ['times that are dates', () => Promise.resolve({ ...whole, createdAt: new Date() })],
+    ['an end beyond a Date', () => Promise.resolve({ ...whole, expiresAt: 8.64e12 + 1 })],
+    ['a use before a Date', () => Promise.resolve({ ...whole, lastUsedAt: -8.64e12 - 1 })],
     ['without an end', () => Promise.resolve({ ...whole, expiresAt: undefined })],
     ['without a successor', () => Promise.resolve({ ...whole, replacedBy: undefined })],
     ['scopes as a string', () => Promise.resolve({ ...whole, scopes: 'a b' })],

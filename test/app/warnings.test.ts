@@ -1,8 +1,9 @@
 import { once } from 'node:events'
+import cors from '@fastify/cors'
 import type { FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
 import { authn } from '../../lib/index.js'
-import { fastify, standardOptions } from '../helpers/app.js'
+import { fastify, logLines, standardOptions } from '../helpers/app.js'
 
 const ok = (): string => 'ok'
 
@@ -84,4 +85,25 @@ t.test('the warning names few of many routes, and escapes control characters', a
   t.equal(named(warning).length, 21)
   t.equal(named(warning).at(-1), '  and 6 more')
   t.match(warning.message, '/a\\u{202e}b')
+})
+
+t.test('a warning says that @fastify/cors is registered too late', async (t) => {
+  const ours = (app: FastifyInstance) => app.register(authn, standardOptions())
+  const theirs = (app: FastifyInstance) => app.register(cors)
+  const inner = (app: FastifyInstance) => app.register(async (scope) => void scope.register(cors))
+  const rows: [title: string, isLate: boolean, steps: ((app: FastifyInstance) => unknown)[]][] = [
+    ['before', false, [theirs, ours]],
+    ['after', true, [ours, theirs]],
+    ['in an inner scope', true, [inner, ours]],
+    ['not at all', false, [ours]],
+  ]
+  for (const [title, isLate, steps] of rows) {
+    const { lines, stream } = logLines()
+    const app = fastify(t, { logger: { level: 'warn', stream } })
+    for (const step of steps) await step(app)
+    await app.ready()
+    const said = lines.map(({ msg }) => String(msg)).filter((msg) => msg.includes('@fastify/cors'))
+    t.equal(said.length, isLate ? 1 : 0, title)
+    if (isLate) t.match(said[0], /registered after fastify-authn or in an inner scope/)
+  }
 })

@@ -90,6 +90,27 @@ t.test('login and Basic together run at most hashing.concurrency bcrypts at once
   }
 })
 
+t.test('a comparison reserves its memory, and waits for it within hashing.maxMemory', async (t) => {
+  const gate = deferred()
+  const migrateFrom = [
+    { pattern: /^old:/, verify: () => gate.promise.then(() => true), sample: 'old:hash' },
+  ]
+  // 4 MiB for each.
+  const hashing = { algorithm: 'scrypt', cost: 12, concurrency: 3, maxMemory: 8192, migrateFrom }
+  const old = people.map(({ id, name }) => ({ id, name, password: 'old:hash' }))
+  const more = { userService: userService(old), credentialCache: false as const }
+  const { handler } = probe()
+  const app = await appWith(t, options(hashing as never, more), basicRoute(handler))
+  const all = [0, 1, 2].map(async (id) =>
+    id === 1 ? app.inject({ url: '/', headers: header(id) }) : signIn(app, id),
+  )
+  await until(() => waitingIn(app) === 1, 'the third one waits')
+  t.match(stats(app), { running: 2, waiting: 1, memory: 8192 })
+  gate.resolve()
+  t.strictSame(tally(await Promise.all(all)), { 200: 3 })
+  t.match(stats(app), { running: 0, waiting: 0, memory: 0 })
+})
+
 t.test('a request to a full queue gets a localized 503 at once', async (t) => {
   const watch = watchBcrypt(t, true)
   const { handler, take } = probe()

@@ -14,6 +14,7 @@ import {
   heldStore,
   pairOf,
   sessionApp,
+  storeWith,
 } from '../helpers/sessions.js'
 
 /** A route that logs in the user whom its query names, as a string or as JSON. */
@@ -147,6 +148,31 @@ t.test('begin() is a 401 if the sessions of its user are revoked meanwhile', asy
   t.match([response.statusCode, linesOf(response)], [401, []])
   t.match(JSON.parse(response.body), { code: 'ERR_AUTH_INVALID_CREDENTIALS' })
   t.strictSame(await app.authn.sessions.list('alice'), [])
+})
+
+t.test('begin() counts a revocation in the millisecond before it as earlier', async (t) => {
+  // The clock of the store has whole milliseconds, of which the login begins in the middle of one.
+  const [now, millisecond] = [1_800_000_000, 0.001]
+  for (const [at, status] of [
+    [now, 200],
+    [now + 2 * millisecond, 401],
+  ] as const) {
+    const { performance: clock } = globalThis
+    const real = clock.now()
+    let elapsed = 0
+    const store = storeWith((held) => ({
+      create: async (session) => {
+        elapsed = 0.4
+        const created = await held.create(session)
+        return { ...created, now, userRevocation: { at, by: 'another process' } }
+      },
+    }))
+    const { begin } = await setting(t, { sessions: { store } })
+    t.intercept(clock, 'now', { value: () => real + elapsed })
+    const answer = await begin('name=alice')
+    Reflect.deleteProperty(clock, 'now')
+    t.equal(answer.statusCode, status, `${at}`)
+  }
 })
 
 t.test('begin() needs no login route, and uses the registration of its scope', async (t) => {

@@ -53,6 +53,7 @@ const needs = {
       'lib/sessions/stores/sql.ts',
     ],
   },
+  curl: { install: 'apt-get install curl', covers: [] },
   Chromium: { install: 'apt-get install chromium', covers: [] },
   nginx: { install: 'apt-get install nginx, with /usr/sbin on PATH', covers: [] },
   Caddy: { install: 'apt-get install caddy', covers: [] },

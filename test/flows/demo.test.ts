@@ -1,7 +1,13 @@
+import { execFile, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { existsSync, readFileSync, statSync } from 'node:fs'
+import { connect } from 'node:net'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import type { FastifyRequest } from 'fastify'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { hashPassword } from 'fastify-authn'
 import { buildApp } from '../../examples/demo/app.js'
 import { banner } from '../../examples/demo/banner.js'
@@ -15,6 +21,8 @@ import { admin, basic, bearer, environment, secret } from '../helpers/demo.js'
 import { expectAnswer, headerOf, login } from '../helpers/demo.js'
 import { settingsFor, startDemo } from '../helpers/demo-app.js'
 import { visitor } from '../helpers/openid-provider.js'
+import { unlessFound } from '../helpers/programs.js'
+import { nodeArguments, programOf, root } from '../helpers/project.js'
 import { keys, privatePem } from '../helpers/tokens.js'
 
 t.setTimeout(300_000)
@@ -529,6 +537,83 @@ t.test('the banner shows users and commands, and no secret of the environment', 
   t.match(guarded, /Warning +anyone who reaches ::/)
   for (const hidden of [secret, admin.password, 'hidden']) t.notMatch(guarded, hidden)
 })
+
+/** Runs the program of the demo, which has to end with 0 after a signal. */
+function run(t: Test, more: Record<string, string>) {
+  const own = /^(?:AUTH_|DEMO_|(?:DATABASE_URL|HOST|PORT|LOG_LEVEL)$)/
+  const kept = Object.entries(process.env).filter(([name]) => !own.test(name))
+  const env = { ...Object.fromEntries(kept), NO_COLOR: '1', NO_PROXY: '*', PORT: '0', ...more }
+  const args = [...nodeArguments, programOf('examples/demo/main.ts')]
+  const child = spawn(process.execPath, args, { cwd: root, env })
+  t.teardown(() => child.kill('SIGKILL'))
+  const printed = { out: '', err: '' }
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (printed.out += text))
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (printed.err += text))
+  const closed = once(child, 'close')
+  return {
+    printed,
+    async address(): Promise<string> {
+      while (!printed.out.includes('Ctrl-C') && child.exitCode === null) await sleep(25)
+      return / listens on (http:.*)$/m.exec(printed.out)?.[1] ?? `none: ${printed.err}`
+    },
+    async stop(signal: NodeJS.Signals): Promise<void> {
+      child.kill(signal)
+      await closed
+      t.strictSame([child.exitCode, printed.err], [0, ''], `the end after ${signal}`)
+      t.match(printed.out, /\nClosed\.\n$/)
+    },
+  }
+}
+
+const skip = process.platform === 'win32' ? 'needs bash' : unlessFound('curl')
+
+t.test(
+  'the lines that the demo prints work, and its tokens outlive Ctrl-C',
+  { skip },
+  async (t) => {
+    const directory = { DEMO_KEYS_DIR: join(t.testdir(), 'keys') }
+    const first = run(t, directory)
+    const address = await first.address()
+    const lines = first.printed.out.match(/(?<=^ {2})(?:curl |TOKEN=|KEY=).*$/gm) ?? []
+    t.equal(lines.length, 27)
+    const pasted = await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', lines.join('\n')])
+    t.equal(pasted.stdout.split('\n').filter((line) => line.includes('"error"')).length, 4)
+    for (const part of [
+      'HTTP/1.1 401 Unauthorized',
+      'authentification est absent',
+      'HTTP/1.1 403 Forbidden',
+      '{"id":1,"name":"alice","email":"alice@example.org","role":"editor"}',
+      '"title":"Tea"',
+      'Hello, stranger!',
+      'Hello, alice!',
+      '"reader":null',
+      '# Shopping',
+      '"admin":"admin"',
+      '{"status":"ok"}',
+      '"scope":"notes:read notes:write"',
+      'HTTP/1.1 204 No Content',
+    ])
+      t.ok(pasted.stdout.includes(part), part)
+    const { name, password } = alice
+    const body = new URLSearchParams({ username: name, password })
+    const login = await fetch(`${address}/rs256/login`, { method: 'POST', body })
+    const { token } = (await login.json()) as { token: string }
+
+    // A browser holds a connection open, on which it has sent nothing.
+    const socket = connect(Number(new URL(address).port), '127.0.0.1')
+    await once(socket, 'connect')
+    socket.on('error', () => undefined)
+    await first.stop('SIGINT')
+    socket.destroy()
+    // The keys of RSA stay, the secret is a new one.
+    const AUTH_JWT_SECRET = randomBytes(32).toString('base64url')
+    const second = run(t, { ...directory, AUTH_JWT_SECRET })
+    const me = await fetch(`${await second.address()}/rs256/me`, { headers: bearer(token) })
+    t.match(await me.json(), { name: 'alice' })
+    await second.stop('SIGTERM')
+    t.notMatch(second.printed.out, AUTH_JWT_SECRET)
+  },
+)
 
 t.test('explain() says how to mend an error at startup', async (t) => {
   const listening = { syscall: 'listen', address: '127.0.0.1', port: 80 }

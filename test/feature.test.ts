@@ -240,7 +240,9 @@ t.test('a feature without resolve gets its option, and closes routes with a 503'
         const { notice = 'auth.tea-break' } = resolved
         return new AuthenticationError(notice, { code: 'ERR_AUTH_TEA_BREAK', retryAfter: 60 })
       },
-      notes: { responses: ({ policy }) => ({ 503: policy ? 'Tea.' : 'Closed.' }) },
+      notes: {
+        responses: ({ policy }) => (policy ? { 503: 'Tea.' } : { 400: 'No.', 503: 'Closed.' }),
+      },
     }),
   }
   on(t, 'teaBreak', teaBreak)
@@ -281,7 +283,14 @@ t.test('a feature without resolve gets its option, and closes routes with a 503'
   const described = (text: string) => ({ description: text, headers: { 'Retry-After': {} } })
   t.match(paths, {
     '/me': { get: { responses: { 503: described('The server is busy. Or: Tea.') } } },
-    '/login': { post: { responses: { 503: described('The server is busy. Or: Closed.') } } },
+    '/login': {
+      post: {
+        responses: {
+          400: { description: 'The body is malformed. Or: No.' },
+          503: described('The server is busy. Or: Closed.'),
+        },
+      },
+    },
   })
 
   const app = await appWith(t, options({ notice: 'Back at noon.' }), declare)

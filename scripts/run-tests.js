@@ -83,9 +83,14 @@ const { values, positionals } = parseArgs({
   },
   allowPositionals: true,
 })
-/** The optimizing compiler of WebAssembly takes more of the processor than it saves PGlite. */
+/**
+ * The optimizing compiler of WebAssembly takes more of the processor than it saves PGlite. With more room for garbage, a
+ * program takes a twentieth less of it.
+ */
 const flags =
-  '--no-warnings --enable-source-maps --liftoff-only --import ./scripts/coverage.js'.split(' ')
+  '--no-warnings --enable-source-maps --liftoff-only --max-semi-space-size=64 --import ./scripts/coverage.js'.split(
+    ' ',
+  )
 const logs = path.join(root, '.tests/logs')
 const coverage = path.join(root, '.tests/coverage')
 /** Where `tap report` looks for it. */

@@ -25,9 +25,10 @@ const files = folders
  * they run again where it is installed; so are those that take long, or change what others need. The first row counts.
  */
 const shared = Object.entries({
-  '': 'feature|app/fastify|browser/pages|passwords/engine-(node|none)|flows/(bcrypt-work|cross-site-browser|demo|demo-page|docs-page|faults-under-load|late-import|login-with-(browser|processes|provider)|oidc-provider|rotation)|request/storage|sessions/(startup|stores/faults)|(accounts|api-keys)/processes|recipes/accounts',
+  '': 'feature|app/fastify|browser/pages|passwords/engine-(node|none)|flows/(bcrypt-work|cross-site-browser|demo|demo-page|docs-page|faults-under-load|late-import|login-with-(browser|processes)|rotation)|request/storage|sessions/(startup|stores/faults)|(accounts|api-keys)/processes|recipes/accounts',
+  'oidc-provider': 'flows/(login-with|oidc)-provider',
   'flows-more': 'flows/(clock|context|diagnostics|openapi|password-queue|throttle)',
-  docs: 'browser/size|documentation|scripts/llms|tutorials/follow|examples/.*|recipes/.*|cli/.*-page|flows/(from-express|static-files)',
+  docs: 'browser/size|documentation|scripts/llms|examples/.*|recipes/.*|cli/.*-page|flows/(from-express|static-files)',
   redis: 'sessions/stores/redis|throttle/redis|cli/commands/(api-keys|sessions)',
   sql: 'sessions/stores/sql|stores/sql|accounts/sql|api-keys/(sql|stores)',
   attacks: 'attacks/.*|testing/attacks',

@@ -63,7 +63,8 @@ const needs = {
 const first = `
   tutorials-mobile-api tutorials-api-keys tutorials-web-app tutorials-spa flows-demo-page
   api-keys-processes
-  sessions sql sessions-startup flows small cli readme docs editor flows-rotation
+  sessions browser oidc-provider sessions-startup sql accounts small flows cli readme docs editor
+  flows-rotation
 `
   .trim()
   .split(/\s+/)

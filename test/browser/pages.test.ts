@@ -204,47 +204,6 @@ t.test('five tabs refresh once at one expiry', { skip }, async (t) => {
   )
 })
 
-t.test('a tab that hangs with the lock stops no other one', { skip }, async (t) => {
-  const { page, refreshes, newTab } = await visit(t, 5)
-  await logIn(page, 'alice')
-  await hidden(page)
-  const other = await newTab()
-  const held = `navigator.locks.request(${lock}, () => (got(), new Promise(() => {})))`
-  await run(other, `new Promise((got) => void ${held})`)
-  const started = Date.now()
-  t.equal(await run(page, 'nameOf()'), 'alice')
-  t.ok(Date.now() - started > 4500, 'it has waited for the lock')
-  t.strictSame(refreshes, [200])
-})
-
-t.test('a user stays logged in while the browser is offline', { skip }, async (t) => {
-  const { page, apiUrl } = await visit(t, 5)
-  await logIn(page, 'alice')
-  await hidden(page)
-  await page.context().setOffline(true)
-  const failed = "session.fetch('/me').catch(({ status, retryAfter }) => ({ status, retryAfter }))"
-  t.strictSame(await run(page, failed), { status: 0, retryAfter: null })
-  t.match(await run(page, 'session.logOut()'), { ok: false, status: 0 })
-  t.equal(await run(page, 'session.loggedIn'), true)
-  await page.context().setOffline(false)
-  t.equal(await run(page, 'nameOf()'), 'alice')
-
-  await page.route(`${apiUrl}/login/refresh`, (route) =>
-    route.fulfill({
-      status: 503,
-      headers: {
-        'access-control-allow-origin': new URL(page.url()).origin,
-        'access-control-allow-credentials': 'true',
-        'access-control-expose-headers': 'retry-after',
-        'retry-after': '1',
-      },
-    }),
-  )
-  t.strictSame(await run(page, failed), { status: 503, retryAfter: 1 })
-  await page.unroute(`${apiUrl}/login/refresh`)
-  t.equal(await run(page, 'nameOf()'), 'alice')
-})
-
 t.test('tabs see a logout and another user in another tab', { skip }, async (t) => {
   const { page, newTab } = await visit(t)
   const other = await newTab()

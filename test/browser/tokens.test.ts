@@ -436,30 +436,6 @@ t.test('a logout of a session that is revoked succeeds, but not everywhere', asy
   }
 })
 
-t.test('a refresh that ends after another login or a logout changes nothing', async (t) => {
-  const { session, state, answer } = await loggedIn(t)
-  const revoked = held(unauthorized)
-  answer('/login/refresh', revoked.answer)
-  const waiting = session.refresh()
-  await settle()
-  await session.logIn(bob)
-  revoked.release()
-  t.equal(await waiting, true)
-  t.strictSame(state.changes, ['login true'], 'the session of bob goes on')
-
-  const slow = held()
-  answer('/login/refresh', async (reach) => {
-    const response = await reach()
-    return slow.answer(async () => response)
-  })
-  const another = session.refresh()
-  await settle()
-  await session.logOut()
-  slow.release()
-  t.equal(await another, false)
-  t.equal(state.kept, null, 'a token of a session that is over is not kept')
-})
-
 /** A keychain whose writes take until the test says so, and what was written, in the order of the results. */
 async function slowKeychain(t: Test) {
   const all = await setUp(t)

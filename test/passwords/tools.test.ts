@@ -25,24 +25,6 @@ const enter = async (tools: PasswordTools, name: string, password: string): Prom
   return (await check(name, password, fakeRequest().request)).user
 }
 
-t.test('stats are zero before the first request, with and without a throttle', async (t) => {
-  const idle = {
-    hashing: { running: 0, waiting: 0, rejected: 0, memory: 0, replaced: 0 },
-    credentials: { hits: 0, misses: 0, size: 0 },
-    throttled: 0,
-  }
-  t.strictSame((await toolsOf()).stats(), idle)
-  t.strictSame((await toolsOf({ throttle: false, credentialCache: false })).stats(), idle)
-})
-
-t.test('startup fails if hashing.maxCost is below the cost of new hashes', async (t) => {
-  for (const hashing of [{ cost: 12, maxCost: 11 }, { maxCost: 9 }]) {
-    const error = { code: 'ERR_AUTH_OPTION', message: /"hashing.maxCost"/ }
-    await t.rejects(toolsOf({ hashing }), error)
-  }
-  t.ok(await toolsOf({ hashing: { cost: 15 } }))
-})
-
 t.test('registrations with the same users and limits share one throttle', async (t) => {
   const app = newApp()
   const throttle = { perUsername: 2 }

@@ -75,18 +75,6 @@ export function namelessBasic({ username, password }: BasicPair): string[] {
   )
 }
 
-/** Wrong pairs of a name and a password. */
-export function wrongPairs({ username, password }: BasicPair): [string, string][] {
-  const guesses = ['', ` ${password}`, `${password} `, password.toUpperCase(), `${password}x`]
-  guesses.push(password.slice(0, -1), `${password.slice(0, -1)}\u043e`, 'p'.repeat(11_000))
-  guesses.push(password.padEnd(73, 'x'), ...oddTexts)
-  const names = [`${username}'--`, '\u00e4\u00f6\u00fc', `\u202e${username}`, '\u0085', ...oddTexts]
-  return [
-    ...guesses.map((guess): [string, string] => [username, guess]),
-    ...[...names, 'a'.repeat(1024)].map((name): [string, string] => [name, 'x']),
-  ]
-}
-
 /** Bearer headers without a good token. */
 export function badBearer({ pair: { username, password }, token }: Good): string[] {
   const words = ['x', 'x.y.z', '.', '=', '=a', encoded(`${username}:${password}`), encoded(token)]

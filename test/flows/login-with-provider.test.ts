@@ -118,38 +118,3 @@ t.test('with a wrong client secret a login gets a 503, and the log says why', as
     t.match(await right.finish(await right.choose('bob')), { status: 303, name: 'bob' })
   }
 })
-
-t.test('a provider that dies or hangs in the middle of a login is a 503', async (t) => {
-  const provider = await realProvider(t)
-  const shop = await openShop(t, provider.issuer)
-  for (const [act, reason] of [
-    ['kill', 'the token endpoint failed: the connection failed (ECONNREFUSED)'],
-    ['hang', 'the token endpoint failed: it took too long'],
-  ] as const) {
-    const callback = await shop.choose('alice')
-    await provider[act]()
-    const rejected = await shop.finish(callback)
-    t.match(rejected, { status: 503, text: busy, retryAfter: /^\d+$/, name: null }, act)
-    t.equal(rejected.reason, reason)
-    await provider.restart()
-  }
-  t.match(await shop.finish(await shop.choose('alice')), { status: 303, name: 'alice' })
-})
-
-t.test('the clock of a provider may be 25 seconds off', async (t) => {
-  const rows = [
-    [25, 303, undefined],
-    [600, 401, 'claim iat of the ID token'],
-    [-25, 303, undefined],
-    [-600, 401, 'claim exp of the ID token'],
-  ] as const
-  const logIn = async ([clock, status, reason]: (typeof rows)[number]): Promise<void> => {
-    const { issuer } = await realProvider(t, clock)
-    const shop = await openShop(t, issuer)
-    const name = status === 303 ? 'bob' : null
-    const found = await shop.finish(await shop.choose('bob'))
-    t.match(found, { status, name }, `${clock} seconds`)
-    t.equal(found.reason, reason)
-  }
-  await Promise.all(rows.map(logIn))
-})

@@ -1,10 +1,8 @@
-// A real OpenID provider in a process of its own, which can be killed and stopped, and whose clock can be wrong.
+// A real OpenID provider in a process of its own, which can be killed.
 import { exportJWK, generateKeyPair } from 'jose'
 import { startProvider } from '../../examples/demo/provider.js'
 
-const { PROVIDER_PORT = '0', PROVIDER_CLOCK = '0', PROVIDER_SECRET = '' } = process.env
-const now = Date.now.bind(Date)
-Date.now = () => now() + Number(PROVIDER_CLOCK) * 1000
+const { PROVIDER_PORT = '0', PROVIDER_SECRET = '' } = process.env
 
 /** Each process has a key of its own. */
 async function newKey(): Promise<object> {
@@ -34,8 +32,6 @@ async function main(): Promise<void> {
       accountId: sub,
       claims: () => ({ sub, name: `${sub} of Corp`, email: `${sub}@example.org` }),
     }),
-    // Shorter than the clock may be wrong.
-    ttl: { IdToken: 20 },
   })
   process.send?.(issuer)
   process.once('disconnect', () => process.exit())

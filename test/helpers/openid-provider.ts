@@ -9,17 +9,12 @@ export interface RealProvider {
   readonly issuer: string
   /** With another key. */
   restart(): Promise<void>
-  kill(): Promise<void>
-  /** It answers no more, while its port stays open. */
-  hang(): void
 }
 
 /**
  * Starts one, with the users alice and bob and the client `shop`, whose callback is that of `loginWith.corp`.
- *
- * @param clock - the seconds by which its clock is fast
  */
-export async function realProvider(t: Test, clock = 0): Promise<RealProvider> {
+export async function realProvider(t: Test): Promise<RealProvider> {
   let child: ChildProcess
   const start = async (port: string): Promise<string> => {
     child = fork(programOf('test/helpers/openid-provider-app.ts'), {
@@ -29,7 +24,6 @@ export async function realProvider(t: Test, clock = 0): Promise<RealProvider> {
       env: {
         ...process.env,
         PROVIDER_PORT: port,
-        PROVIDER_CLOCK: String(clock),
         PROVIDER_SECRET: clientSecret,
       },
     })
@@ -48,12 +42,10 @@ export async function realProvider(t: Test, clock = 0): Promise<RealProvider> {
   t.teardown(kill)
   return {
     issuer,
-    kill,
     async restart() {
       await kill()
       await start(new URL(issuer).port)
     },
-    hang: () => void child.kill('SIGSTOP'),
   }
 }
 

@@ -174,34 +174,41 @@ t.test(
   },
 )
 
-t.test('a provider that hangs is given up after five seconds', async (t) => {
-  const provider = await startProvider(t)
-  const limits: number[] = []
-  const { setTimeout: wait } = globalThis
-  t.intercept(globalThis, 'setTimeout', {
-    value(work: () => void, milliseconds: number, ...rest: []) {
-      limits.push(milliseconds)
-      return wait(work, milliseconds === 5000 ? 200 : milliseconds, ...rest)
-    },
-  })
-  const { begin, finish, last } = await loginApp(t, provider)
-  const overloaded = eventsOf(t, 'overloaded')
-  const hangs: Record<string, Answer> = {
-    'without an answer': collect,
-    'in the middle of the body': (r) =>
-      void r.writeHead(200, { 'content-type': 'application/json' }).write('{', collect),
-  }
-  for (const [what, answer] of Object.entries(hangs)) {
+t.test(
+  'a provider that hangs is given up after five seconds, one that is down at once',
+  async (t) => {
+    const provider = await startProvider(t)
+    const limits: number[] = []
+    const { setTimeout: wait } = globalThis
+    t.intercept(globalThis, 'setTimeout', {
+      value(work: () => void, milliseconds: number, ...rest: []) {
+        limits.push(milliseconds)
+        return wait(work, milliseconds === 5000 ? 200 : milliseconds, ...rest)
+      },
+    })
+    const { begin, finish, last } = await loginApp(t, provider)
+    const overloaded = eventsOf(t, 'overloaded')
+    const hangs: Record<string, Answer> = {
+      'without an answer': collect,
+      'in the middle of the body': (r) =>
+        void r.writeHead(200, { 'content-type': 'application/json' }).write('{', collect),
+    }
+    for (const [what, answer] of Object.entries(hangs)) {
+      const begun = await begin()
+      provider.answers.set('/token', answer)
+      limits.length = 0
+      t.equal((await finish(begun)).statusCode, 503, what)
+      t.match(last(), { code: 'ERR_AUTH_PROVIDER_UNAVAILABLE', reason: /too long/ }, what)
+      t.ok(limits.includes(5000), what)
+      provider.answers.clear()
+    }
+    t.match(overloaded, [{ provider: 'corp', authenticator: 'login' }, {}])
     const begun = await begin()
-    provider.answers.set('/token', answer)
-    limits.length = 0
-    t.equal((await finish(begun)).statusCode, 503, what)
-    t.match(last(), { code: 'ERR_AUTH_PROVIDER_UNAVAILABLE', reason: /too long/ }, what)
-    t.ok(limits.includes(5000), what)
-    provider.answers.clear()
-  }
-  t.match(overloaded, [{ provider: 'corp', authenticator: 'login' }, {}])
-})
+    await provider.kill()
+    t.equal((await finish(begun)).statusCode, 503)
+    t.match(last(), { reason: /^the token endpoint failed: the connection failed/ })
+  },
+)
 
 t.test('the client proves who it is as the metadata and the option say', async (t) => {
   const provider = await startProvider(t)

@@ -56,7 +56,8 @@ function listen(root: FastifyInstance): AppRecord {
   records.set(root, record)
   root.addHook('onRoute', function declare(this: FastifyInstance, options) {
     record.routes.push(declareRoute(options, this, record.routes))
-    if (record.isProtected) guardBody(root, options)
+    // Later, since an `onRoute` hook of another plugin may replace its hooks.
+    if (record.isProtected) void this.after(() => guardBody(root, options))
   })
   root.addHook('onReady', (done) => {
     // Another copy of the package may be the one that is registered.

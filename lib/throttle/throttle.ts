@@ -119,14 +119,16 @@ export function failureKeys(username: string, address: string, space = '') {
 /** Made at its first use: from a literal, V8 would make the set of characters when it loads the package. */
 let ignored: RegExp | undefined
 
-/** The longest name whose spellings share a key, in UTF-16 units. Normalizing takes the square of the combining marks. */
-const longestName = 512
+/** The longest name that a user service may get is no longer than that in UTF-16 units: see `isUsableName`. */
+const longestName = 1024
 
 /** What all spellings that many databases treat as one name have in common: no accents and no invisible characters. */
 export function spellingOf(name: string): string {
   if (name.length > longestName) return name
   ignored ??= new RegExp(String.raw`[\p{M}\p{Default_Ignorable_Code_Point}]`, 'gu')
-  return name.normalize('NFKD').replace(ignored, '').trim().toUpperCase()
+  // Before as well, since normalizing takes the square of the combining marks.
+  const bare = name.replace(ignored, '').normalize('NFKD')
+  return bare.replace(ignored, '').trim().toUpperCase()
 }
 
 /**

@@ -54,8 +54,12 @@ async function setting(t: Test, server: object = {}) {
     extra.trace = 'kept'
     passed()
   })
+  app.addHook('onRoute', (options) => {
+    if (options.url === '/replaced') options.preValidation = async () => undefined
+  })
   const marks = {
     '/': true,
+    '/replaced': true,
     '/optional': 'optional',
     '/try': 'try',
     '/role': { role: 'writer' },
@@ -138,6 +142,9 @@ t.test('a request with a late body is rejected if its token expired meanwhile', 
   t.match(await slow(before, token(2)), { statusCode: 401, ran: 0 }, 'no preHandler hook has run')
   t.match(await slow(before, { ...token(2), ...upload }), { statusCode: 401, ran: 0 })
   t.match(await slow(before, { ...token(), ...upload }), { statusCode: 200, ran: 2 })
+
+  const replaced = await slow('/replaced', token(2))
+  t.match(replaced, { statusCode: 401, ran: 0 }, 'whatever an onRoute hook does with its hooks')
 
   const get = { ...token(2), 'transfer-encoding': 'chunked' }
   t.match(await slow('/', get, () => undefined, 2100, 'GET'), { statusCode: 401, ran: 0 })

@@ -38,6 +38,9 @@ t.test('spellings of a name that databases take for one have one key', async (t)
     'álicé',
     'al\u00adice',
     'alıce',
+    // Of 1,024 bytes, the longest that a user service gets.
+    `alice${' '.repeat(1019)}`,
+    `alice${'\u0301'.repeat(509)}`,
   ]) {
     t.equal(keyOf(name), keyOf('alice'), name)
   }

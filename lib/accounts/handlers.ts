@@ -98,7 +98,7 @@ export const finishSignUp = withLink('sign-up', async (claims, tools, body, requ
   }
   const sub = await tools.subOf(created, request)
   channelOf('account').publish({ action: 'created', sub: String(sub), request })
-  await tools.mails.limits.forget(email, sub)
+  await tools.mails.limits.forget(email)
   return sendBody(reply, await tools.sessions.begin(email, request, reply))
 })
 

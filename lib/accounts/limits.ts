@@ -64,10 +64,12 @@ export function accountLimits(
       memory.set(key, most, seconds * 1000)
       await (await redis)?.penalty(key, seconds, most)
     },
-    /** To be called when the links of an account have become invalid. */
-    async forget(email: string, sub: string | number): Promise<void> {
-      const mails = (['to', 'sign-up', 'reset'] as const).map((kind) => recipient(kind, email))
-      const keys = [...mails, recipient('change', String(sub))].map(({ key }) => key)
+    /**
+     * To be called when the links to a mailbox have become invalid. Changes of address still count: with new passwords in
+     * between, an account could have any number of e-mails sent to a stranger.
+     */
+    async forget(email: string): Promise<void> {
+      const keys = (['to', 'sign-up', 'reset'] as const).map((kind) => recipient(kind, email).key)
       for (const key of keys) memory.delete(key)
       const counters = await redis
       if (counters !== null) await Promise.all(keys.map((key) => counters.delete(key)))

@@ -235,7 +235,7 @@ export class AccountTools {
   ): void {
     const { request } = reply
     channelOf('account').publish({ action, sub: String(sub), request })
-    const forgotten = this.mails.limits.forget(values.email, sub)
+    const forgotten = this.mails.limits.forget(values.email)
     this.mails.later(reply, async () => {
       await forgotten
       await this.mails.send(request, kind, values.email, user)

@@ -8,6 +8,7 @@ import {
   newPassword,
   password,
 } from '../helpers/accounts.js'
+import { bearer } from '../helpers/app.js'
 import { retryAfterOf } from '../helpers/load.js'
 
 const alice = 'alice@example.com'
@@ -83,6 +84,11 @@ t.test('a change of address is counted by its account', async (t) => {
   for (const answer of ['202 {}', '202 {}', '202 {}', tooMany])
     t.equal(await send('/email/change', change, mallory), answer)
   t.equal(await send('/email/change', { ...change, email: 'b@new.example' }, mallory), tooMany)
+  const renewal = { currentPassword: password, password: newPassword }
+  const { body } = await post('/password/change', renewal, mallory)
+  const renewed = bearer((JSON.parse(body) as { token: string }).token)
+  const again = { ...change, currentPassword: newPassword }
+  t.equal(await send('/email/change', again, renewed), tooMany, 'after a new password too')
   await mails()
   t.equal(await send('/email/change', change, own), '202 {}', 'nobody else is kept from it')
   const confirm = (await mails()).find(({ kind }) => kind === 'email-confirm')

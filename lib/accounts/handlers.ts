@@ -73,7 +73,7 @@ export const signUp: Handle = async (tools, body, request, reply) => {
 }
 
 const unseen =
-  'accounts.create() has stored an account, but findByUsername does not find it, so its user was not logged in, and no event was published. It may ask a replica that is behind: here it has to see the last write'
+  'accounts.create() has stored an account, but findByUsername does not find it, so its user was not logged in. It may ask a replica that is behind: here it has to see the last write'
 
 /** Creates the account of a link to sign up, and logs its user in. */
 export const finishSignUp = withLink('sign-up', async (claims, tools, body, request, reply) => {
@@ -92,14 +92,21 @@ export const finishSignUp = withLink('sign-up', async (claims, tools, body, requ
     throw faultOf('ERR_AUTH_ACCOUNTS', new TypeError(text))
   }
   tools.created += 1
-  if (created === null) {
+  const later = (): FastifyReply => {
     request.log.error({ authenticator: 'account' }, unseen)
     return reply.code(204).send()
   }
+  if (created === null) return later()
   const sub = await tools.subOf(created, request)
   channelOf('account').publish({ action: 'created', sub: String(sub), request })
   await tools.mails.limits.forget(email)
-  return sendBody(reply, await tools.sessions.begin(email, request, reply))
+  try {
+    return sendBody(reply, await tools.sessions.begin(email, request, reply))
+  } catch (error) {
+    // Another replica may have been asked this time.
+    if ((error as { code?: unknown }).code === 'ERR_AUTH_LOGIN_REFUSED') return later()
+    throw error
+  }
 })
 
 export const forgotPassword: Handle = async (tools, body, request, reply) => {

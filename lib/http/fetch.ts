@@ -37,8 +37,8 @@ export async function inTime<T>(
   }
 }
 
-/** Redirects are not followed, since they could lead into our network. */
-const send: Send = (url, init) => fetch(url, { ...init, redirect: 'error' })
+/** Redirects are not followed, since they could lead into our network: `init` may have `manual` to get them. */
+const send: Send = (url, init) => fetch(url, { redirect: 'error', ...init })
 
 /** Sends a request that asks for no compression. @param by - Default: `fetch()` */
 export function request(url: URL, init: RequestInit, by = send): Promise<Response> {

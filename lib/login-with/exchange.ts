@@ -104,13 +104,19 @@ function fetchBy(provider: Provider, metadata: ServerMetadata, redirectUri: stri
     const fail = (problem: string): Error => provider.unavailable(`the ${place} ${problem}`)
     // As it is registered at the provider, where openid-client may write it in another way.
     if (body instanceof URLSearchParams) body.set('redirect_uri', redirectUri)
+    let hasAnswered = false
     const work = async (signal: AbortSignal) => {
-      const init = { method, headers, body: body as URLSearchParams, signal }
+      // A redirect is an answer too, which counts.
+      const redirect = 'manual' as const
+      const init = { method, headers, body: body as URLSearchParams, signal, redirect }
       const response = await sendRequest(new URL(address), init, provider.send)
+      hasAnswered = true
       return [response, await readBody(response)] as const
     }
     const late = (error: unknown): never => {
-      throw fail(`failed: ${reasonOf(error)}`)
+      const failure = fail(`failed: ${reasonOf(error)}`)
+      if (hasAnswered) failures.add(failure)
+      throw failure
     }
     const [response, bytes] = await provider.limit(work).catch(late)
     const { status } = response

@@ -28,7 +28,7 @@ const faults: Readonly<Record<string, Row>> = {
   'status 302': [
     (r) => void r.writeHead(302, { location: '/keys' }).end(),
     ...unavailable,
-    /failed/,
+    /302/,
   ],
   'status 200 of HTML': [
     (r) => void r.setHeader('content-type', 'text/html').end('<p>Hello'),

@@ -54,6 +54,8 @@ const failures: Readonly<Record<string, Answer>> = {
   '429': json({ error: 'slow_down' }, 429),
   '500': json({}, 500),
   'a page': (response) => void response.setHeader('content-type', 'text/html').end('<p>'),
+  'a redirect': (response) => void response.writeHead(302, { location: '/other' }).end(),
+  'too much': json({ error: 'x'.repeat(300_000) }, 400),
 }
 
 t.test(

@@ -81,9 +81,14 @@ export type ClaimsOf = ReturnType<typeof claimsMaker>
 /**
  * Makes the function that asks the app for the claims of a user's tokens. A login calls it with the submitted username, a
  * refresh with the `sub` of the session. It rejects with an AuthenticationFault if `login.subject` or `login.claims` throws
- * or returns an invalid value, and where `needsSubject` says so, for a `sub` of the claims that is not that of the subject.
+ * or returns an invalid value, and for another `sub` than that by which `accounts` revokes sessions.
+ *
+ * @param accountSubjects - `login.subject` of this registration and of related ones, where they have `accounts`
  */
-export function claimsMaker(login: ResolvedLogin | false, needsSubject = () => false) {
+export function claimsMaker(
+  login: ResolvedLogin | false,
+  accountSubjects: () => readonly LoginOptions['subject'][] = () => [],
+) {
   const { subject, claims, usernameField }: LoginOptions = login || {}
   const nameFields = new Set([usernameField ?? 'username', 'username', 'name', 'email'])
   let hasWarned = false
@@ -91,8 +96,14 @@ export function claimsMaker(login: ResolvedLogin | false, needsSubject = () => f
     try {
       const sub = subject === undefined ? name : await subject(user, String(name))
       const own = checked((await claims?.(request, user)) ?? {}, sub)
-      if (subject !== undefined && own.sub !== sub && needsSubject())
-        throw new TypeError(otherSubject)
+      for (const other of accountSubjects()) {
+        // Stores have `sub` as a string.
+        const isSame =
+          other === subject
+            ? own.sub === sub
+            : String(own.sub) === String(await other?.(user, String(name)))
+        if (!isSame) throw new TypeError(other === subject ? otherSubject : foreignSubject)
+      }
       if (!hasWarned && isOtherSpelling(own.sub, user, nameFields)) {
         hasWarned = true
         request.log.warn(otherSpelling)
@@ -107,6 +118,9 @@ export function claimsMaker(login: ResolvedLogin | false, needsSubject = () => f
 /** The option `accounts` could not find the sessions of the user. */
 export const otherSubject =
   'login.claims returned another "sub" than login.subject, so that "accounts" could not revoke sessions by it. Return it from login.subject, and leave it out of login.claims.'
+
+const foreignSubject =
+  'the "sub" is another one than "login.subject" of the registration with "accounts" returns, whose resets could not revoke this session. Return the same from "login.subject" of both registrations.'
 
 const otherSpelling =
   "fastify-authn: findByUsername found a user whose name is spelled differently from the submitted one, such as Alice for alice. Tokens and sessions have the submitted name, so revoke({ sub: 'alice' }) leaves Alice logged in. Set login: { subject: (user) => user.name }, with the name by which findByUsername finds the user. This is logged once"

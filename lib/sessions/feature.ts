@@ -25,8 +25,8 @@ export function create(context: FeatureContext<ResolvedSessions>): Feature {
       'option "login.tokenFunc" cannot be used with "sessions": its tokens lack the claim "sid", so they could not be revoked. Use login.claims instead, which adds claims to the tokens of the plugin.',
     )
   }
-  const needsSubject = (): boolean => tools.family.some(({ hasAccounts }) => hasAccounts)
-  const tools: SessionTools = { ...openTools(context, needsSubject), family: [] }
+  let accountSubjects: SessionTools['accountSubject'][] = []
+  const tools: SessionTools = { ...openTools(context, () => accountSubjects), family: [] }
   toolsOf.set(app, tools)
   const { service, method } = tools
   if (service.hasKeySet) service.require(method, 'sign', 'the option "sessions"')
@@ -54,8 +54,9 @@ export function create(context: FeatureContext<ResolvedSessions>): Feature {
       const isRelated = (other: typeof registration): boolean =>
         isSameService(options.userService, other.options.userService)
       tools.family = all.filter(isRelated).flatMap((each) => toolsOf.get(each.app) ?? [])
+      accountSubjects = tools.family.flatMap(({ accountSubject }) => accountSubject ?? [])
       const { login } = options
-      if (needsSubject() && login !== false && login.subject === undefined) {
+      if (accountSubjects.length > 0 && login !== false && login.subject === undefined) {
         wrongOption(
           `option "login.subject" is missing in the scope ${JSON.stringify(app.prefix || '/')}: another registration with the same "userService" has "accounts", and its resets revoke the sessions here by their "sub". Set the "login.subject" that it has.`,
         )

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { LRUCache } from 'lru-cache'
 import { claimsMaker } from '../login/token.js'
-import type { ResolvedLogin } from '../options/resolve.js'
 import type { ResolvedSessions } from './options.js'
 import { openStore } from '../stores/store-client.js'
 import { Lookups } from '../throttle/lookups.js'
@@ -11,6 +10,7 @@ import { digestOf } from '../common/digest.js'
 import { Revocations } from './revocations.js'
 import { memorySessions } from './stores/memory.js'
 import type { FeatureContext } from '../feature.js'
+import type { LoginOptions } from '../../types/login.js'
 import type { SessionChoice } from '../../types/sessions.js'
 import type { UserService } from '../../types/user-service.js'
 
@@ -26,12 +26,15 @@ export interface SessionTools extends ReturnType<typeof openTools> {
   family: readonly SessionTools[]
 }
 
-/** @param needsSubject - whether sessions need the `sub` that `login.subject` returns @throws ERR_AUTH_OPTION */
-export function openTools(context: FeatureContext<ResolvedSessions>, needsSubject: () => boolean) {
+/** @param accountSubjects - see `claimsMaker` @throws ERR_AUTH_OPTION */
+export function openTools(
+  context: FeatureContext<ResolvedSessions>,
+  accountSubjects: () => readonly LoginOptions['subject'][],
+) {
   const { app, options, jwtService: service, tokenChecks } = context
   const { store: factory = memorySessions(), ...settings } = context.resolved
   const { userService, userServiceTimeout } = options
-  const { signingMethod }: Partial<ResolvedLogin> = options.login || {}
+  const { signingMethod, subject }: LoginOptions = options.login || {}
   const { store, client, place } = openStore(context, {
     option: 'sessions',
     factory,
@@ -63,8 +66,9 @@ export function openTools(context: FeatureContext<ResolvedSessions>, needsSubjec
     revocationTtl: service.expiry + longestTolerance,
     find: (name: string | number, request: FastifyRequest) =>
       findUser(userService as UserService, name, request, userServiceTimeout),
-    hasAccounts: options.accounts !== undefined,
-    claimsOf: claimsMaker(options.login, needsSubject),
+    /** `login.subject`, by which `accounts` revokes sessions; undefined without them, which need one. */
+    accountSubject: options.accounts && subject,
+    claimsOf: claimsMaker(options.login, accountSubjects),
     tokenChecks,
     counts: { begun: 0, refreshed: 0, reused: 0 },
   }

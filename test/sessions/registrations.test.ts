@@ -212,6 +212,9 @@ t.test('sessions with another sub than those of the accounts are an error', asyn
   const { post } = await setting(t, two, { login })
   const response = await post('/phone/login', { email, password })
   t.equal(response.statusCode, 500)
+  const byAddress = { ...login, subject: () => email, claims: () => ({}) }
+  const other = await setting(t, two, { login: byAddress })
+  t.equal((await other.post('/phone/login', { email, password })).statusCode, 500)
   const own = { jwt: { secret: secret.toUpperCase() }, userService: { findByUsername: () => null } }
   t.ok(await setting(t, two, { ...without, ...own }), 'other users')
 })

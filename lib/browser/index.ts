@@ -291,20 +291,20 @@ export function createSession(options: SessionOptions = {}): Session {
           (answer, sent) => keep(answer, sent),
         ),
       ),
-    post: (route, body) =>
-      alone(() =>
+    post(route, body) {
+      const changes = /finish|password\/change|account\/delete/.test(route)
+      const run = (refresh?: typeof renew) =>
         call(
           new URL(route, path),
           () => body,
-          (answer, sent) => {
-            // Without an answer, the account was created, but its user has to log in.
-            if (/finish|password\/change/.test(route)) return answer && keep(answer, sent)
-            return route === 'account/delete' && end('logout')
-          },
-          // This request has its turn already, so its refresh must not wait for one.
-          (input, init) => fetchAsUser(input, init, () => exchange(shared(), (run) => run())),
-        ),
-      ),
+          // Without an answer, the account was created, but its user has to log in.
+          (answer, sent) =>
+            route === 'account/delete' ? end('logout') : changes && answer && keep(answer, sent),
+          (input, init) => fetchAsUser(input, init, refresh),
+        )
+      // The others may take as long as a mail: no login waits for them. Who has its turn refreshes in it.
+      return changes ? alone(() => run(() => exchange(shared(), (go) => go()))) : run()
+    },
     logOut: ({ everywhere = false } = {}) =>
       aloneNow(async () => {
         const result = await call(

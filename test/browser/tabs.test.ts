@@ -360,6 +360,29 @@ t.test('a logout waits for no refresh of its tab', async (t) => {
   }
 })
 
+t.test('what changes no session keeps no login and no refresh waiting', async (t) => {
+  const locks = fakeLocks()
+  const { tab, answer } = await browser(t, { locks })
+  const [session, other] = [tab(), tab()]
+  for (const [route, body] of [
+    ['sign-up', { email: 'a@b.c' }],
+    ['password/forgot', { email: 'a@b.c' }],
+    ['password/reset', { token: 'x', password: 'a long password' }],
+  ] as const) {
+    const slow = held(status(202))
+    answer(`/${route}`, slow.answer)
+    const posted = session.post(route, body)
+    await settle()
+    t.equal(locks.state.held, 0, route)
+    t.match(await session.logIn(alice), { ok: true })
+    t.equal(await other.refresh(), true)
+    t.match(await session.logOut(), { ok: true })
+    slow.release()
+    t.match(await posted, { ok: true, status: 202 })
+    while (locks.state.held > 0) await later(5)
+  }
+})
+
 t.test('a refresh that a login with a wrong password has aborted is repeated', async (t) => {
   const { tab, answer, app, state, log } = await browser(t, { locks: fakeLocks() })
   const session = tab()

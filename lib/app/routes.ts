@@ -124,6 +124,12 @@ export function decide(route: DeclaredRoute): RoutePolicy | null {
       `${place}: the route has a mark, but the plugin is not registered in its scope or in one around it. Register the plugin there (most apps register it once, at the root).${registeredByOther(server)}`,
     )
   }
+  const other = registeredByOther(server)
+  if (other !== '' && routeMark(route) !== undefined) {
+    wrongMark(
+      `${place}: two registrations read its mark, and a request would need the credentials of both.${other}`,
+    )
+  }
   return policyOf(mark, place, registration)
 }
 

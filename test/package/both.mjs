@@ -97,6 +97,8 @@ const inScope = (plugin) => async (scope) => {
 const mixed = {
   'registered inside of the other one': (app) =>
     app.register(one.default, options).register(marked).register(inScope(other.default)),
+  'registered inside of the other one, the only marks in both': (app) =>
+    app.register(one.default, options).register(inScope(other.default)),
   'registered in sibling scopes': (app) =>
     app.register(inScope(one.default)).register(inScope(other.default), { prefix: '/b' }),
   'registered in one scope': (app) =>

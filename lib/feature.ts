@@ -5,6 +5,7 @@ import type { PluginRoute } from './http/plugin-route.js'
 import type { Needs } from './marks/access.js'
 import type { ResolvedOptions } from './options/resolve.js'
 import type { PasswordTools } from './passwords/tools.js'
+import type { Attempts } from './throttle/attempts.js'
 import type {
   IssuedTokens,
   LoginAttempt,
@@ -157,6 +158,8 @@ export interface Registration {
   readonly app: FastifyInstance
   readonly options: ResolvedOptions
   readonly passwords: PasswordTools
+  /** Counts failures, of all kinds of credentials. */
+  readonly attempts: Attempts
   /** Without keys where neither `jwt` nor `jwtService` is set. */
   readonly jwtService: JwtService
   readonly translator: Translator

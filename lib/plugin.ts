@@ -19,8 +19,10 @@ import { tokenIssuer } from './login/token.js'
 import { markScope, parseMark } from './marks/mark.js'
 import { noKeys } from './options/resolve-jwt.js'
 import { resolveOptions, type ResolvedOptions } from './options/resolve.js'
+import { CredentialCache } from './passwords/credential-cache.js'
 import { createPasswordTools } from './passwords/tools.js'
 import { registeredByOther, registrationOf, setRegistration } from './request/registration.js'
+import { createAttempts } from './throttle/attempts.js'
 import type { Feature, Registration } from './feature.js'
 import { decorateRequests } from './request/decorate.js'
 import type { Authenticator } from '../types/authenticator.js'
@@ -54,12 +56,17 @@ async function build(
   const inherited = options.errorBody === undefined && outer !== null && registrationOf(outer)
   const { errorBody, errorSchema } = inherited || options
   const messageValues = Object.assign({}, ...features.map((each) => each.messageValues))
+  const { credentialCache } = options
+  const cache = credentialCache === false ? null : new CredentialCache(credentialCache)
+  const attempts = await createAttempts(options, record.shared, cache, app.log)
+  const { throttle } = attempts
   const initialized = new Map<Authenticator, Promise<void>>()
   return {
     app,
     options,
     jwtService,
-    passwords: await createPasswordTools(options, record, app.log),
+    passwords: await createPasswordTools(options, record.shared, { throttle, cache }, app.log),
+    attempts,
     translator: createTranslator(options.languages, options.defaultLanguage, messageValues),
     hiddenFields: new Set([options.passwordField]),
     authenticators,
@@ -116,7 +123,7 @@ async function openJwtService(
 
 /** Puts a registration on its scope: from here on, the guard and the authenticators find it. */
 function attach(record: AppRecord, registration: Registration): void {
-  const { app, options, authenticators, features, jwtService, passwords } = registration
+  const { app, options, authenticators, features, jwtService, passwords, attempts } = registration
   if (registrationOf(app)?.app === app) {
     app.log.warn('fastify-authn is registered twice in one scope; the last registration applies')
     Reflect.deleteProperty(app, 'authn')
@@ -135,6 +142,7 @@ function attach(record: AppRecord, registration: Registration): void {
     ...byName(features.map(({ name, api }) => [name, api])),
     stats: () => ({
       ...passwords.stats(),
+      ...attempts.stats(),
       ...jwtService.stats(),
       ...byName(Object.entries(table).map(([name, { noStats }]) => [name, noStats])),
       ...byName(features.map(({ name, stats }) => [name, stats?.()])),

@@ -129,7 +129,7 @@ export const resetPassword = withLink('reset', async (claims, tools, body, reque
   const hash = await tools.hash(password, email, request)
   if (!(await tools.setPassword(account, sub, hash, request))) throw linkInvalid(changed)
   // A user who has forgotten the password has often been throttled.
-  await tools.registration.passwords.openAttempt(email, password, request).succeeded()
+  await tools.registration.attempts.openAttempt(email, password, request).succeeded()
   tools.tell('password-reset', 'password-changed', account, sub, reply)
   return reply.code(204).send()
 })

@@ -73,7 +73,7 @@ function rowsOf(tokens: object): Readonly<Record<string, Row>> {
 
 /** @param login - the path of the login route */
 export function accountRoutes(login: string, tools: AccountTools): PluginRoute[] {
-  const { carrier, authenticators, passwords } = tools.registration
+  const { carrier, authenticators, attempts } = tools.registration
   const { routeOptions, signUp: isOpen, given } = tools.resolved
   const path = login.replace(/\/+$/, '').replace(/\/[^/]*$/, '')
   const isOffered = ([name]: [string, Row]): boolean =>
@@ -107,7 +107,7 @@ export function accountRoutes(login: string, tools: AccountTools): PluginRoute[]
         } catch (error) {
           // Counted like a refresh token.
           if ((error as { code?: unknown }).code === 'ERR_AUTH_LINK_INVALID')
-            await passwords.countRejectedToken(`link ${digestOf(given.token)}`, request)
+            await attempts.countRejectedToken(`link ${digestOf(given.token)}`, request)
           throw error
         }
       },

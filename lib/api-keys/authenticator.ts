@@ -61,8 +61,8 @@ export function apiKeyAuthenticator(
     if (isGone(request)) throw ABANDONED
     // Wrong keys count after the comparison: the right key passes, however many wrong ones came from its address.
     if (found === 'wrong secret') {
-      const { passwords } = registrationOf(request.server) as Registration
-      await passwords.countRejectedToken(`api-key ${id}`, request)
+      const { attempts } = registrationOf(request.server) as Registration
+      await attempts.countRejectedToken(`api-key ${id}`, request)
     }
     if (typeof found === 'string') throw invalid(found)
     const user = await enter(request, found)

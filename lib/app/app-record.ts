@@ -1,16 +1,18 @@
 import type { FastifyInstance } from 'fastify'
 import type { DeclaredRoute } from './routes.js'
-import type { SharedTools } from '../passwords/tools.js'
+import type { SharedHashing } from '../passwords/tools.js'
+import type { SharedThrottles } from '../throttle/attempts.js'
 import type { RequireMarksOptions } from '../../types/options.js'
 
 /** The record of an app: a Fastify root instance with all its scopes. */
 export type AppRecord = ReturnType<typeof createRecord>
 
 export function createRecord(root: FastifyInstance) {
-  const shared: SharedTools = { hashing: null, throttles: [] }
   return {
-    ...shared,
     root,
+    /** What its registrations share. */
+    shared: { hashing: null, throttles: [] } as SharedHashing & SharedThrottles,
+    /** The root and all scopes. */
     instances: [root],
     routes: [] as DeclaredRoute[],
     /**

@@ -4,9 +4,9 @@ import { MALFORMED, parseBasic, type BasicPair } from '../http/authorization.js'
 import { check } from '../options/check.js'
 import { basicSchema } from '../options/schemas.js'
 import { malformed } from './basic.js'
-import type { PasswordAttempt } from '../passwords/attempt.js'
 import { nfcOf } from '../passwords/nfc.js'
 import { perRegistration } from '../request/registration.js'
+import type { Attempt } from '../throttle/attempt.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { BasicConfig } from '../../types/options.js'
 import type { BasicUser } from '../../types/user-service.js'
@@ -20,14 +20,14 @@ import type { BasicUser } from '../../types/user-service.js'
 export function configBasicAuthenticator(config?: BasicConfig): Authenticator<BasicUser> {
   const own = config && check<BasicConfig>(basicSchema, config, 'basic')
 
-  const state = perRegistration('configBasicAuthenticator', ({ options, passwords }) => {
+  const state = perRegistration('configBasicAuthenticator', ({ options, attempts }) => {
     const { username, password } = own ?? options.basic ?? {}
     if (username === undefined || password === undefined) {
       wrongOption(
         'option "basic" is missing: configBasicAuthenticator needs a username and a password (are AUTH_BASIC_USERNAME and AUTH_BASIC_PASSWORD set?).',
       )
     }
-    return { matches: comparer({ username, password }), passwords }
+    return { matches: comparer({ username, password }), attempts }
   })
 
   return {
@@ -41,17 +41,17 @@ export function configBasicAuthenticator(config?: BasicConfig): Authenticator<Ba
       return pair !== null && pair !== MALFORMED && state.of(request).matches(pair)
     },
     authenticate(request) {
-      const { matches, passwords } = state.of(request)
+      const { matches, attempts } = state.of(request)
       const pair = parseBasic(request.headers.authorization)
       if (pair === null) return null
       if (pair === MALFORMED) throw malformed()
       const { username, password } = pair
-      return finish(passwords.openAttempt(username, password, request), matches(pair))
+      return finish(attempts.openAttempt(username, password, request), matches(pair))
     },
   }
 }
 
-async function finish(attempt: PasswordAttempt, matches: boolean): Promise<BasicUser> {
+async function finish(attempt: Attempt, matches: boolean): Promise<BasicUser> {
   const isCached = attempt.isCached === true
   const checked = attempt.rejectIfThrottled(!isCached)
   if (!matches) attempt.countInAdvance()

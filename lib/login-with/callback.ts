@@ -34,7 +34,7 @@ const knownErrors =
 /** Ends a login, to which the provider has led the browser back. */
 export function callback(routes: Routes): Work {
   const { registration, provider, returnTo, cookieStart } = routes
-  const { rejectThrottledToken, countRejectedToken } = registration.passwords
+  const { rejectThrottledToken, countRejectedToken } = registration.attempts
   return async (request, reply, started) => {
     const query = queryOf(request)
     const state = query.getAll('state').join()

@@ -3,9 +3,9 @@ import { isGone, ABANDONED } from '../http/disconnect.js'
 import { faultOf, rejection } from '../errors/errors.js'
 import { parametersOf } from './hashing.js'
 import type { HashKind, StoredHash } from './kinds/hash-kind.js'
-import { createRehash } from './rehash.js'
-import { PasswordAttempt, type CheckTools } from './attempt.js'
+import { createRehash, type CheckTools } from './rehash.js'
 import { readHash, verifyInTurn, type Hashing } from './verify.js'
+import { Attempt } from '../throttle/attempt.js'
 import { findUser, isUsableName } from '../users/user.js'
 
 /** A user whose password was right. */
@@ -39,7 +39,7 @@ export function createCredentialCheck(
 
   /** Compares with what was known of the user when the check began. @param replacement - the hash that replaces `stored` */
   const confirm = async (
-    attempt: PasswordAttempt,
+    attempt: Attempt,
     stored: StoredHash | null,
     start: number,
     replacement: string | undefined,
@@ -58,7 +58,7 @@ export function createCredentialCheck(
 
   return async (username: string, password: string, request: FastifyRequest): Promise<Checked> => {
     if (!isUsableName(username)) throw rejection('auth.invalid-credentials')
-    const attempt = new PasswordAttempt(tools, username, password, request)
+    const attempt = new Attempt(tools, username, password, request)
     await attempt.rejectIfThrottled()
     const user = await find(username, request)
     const stored = user === null ? null : hashOf(user, request)
@@ -85,7 +85,7 @@ export function createCredentialCheck(
 
 async function compareInTurn(
   { hashing }: CheckTools,
-  attempt: PasswordAttempt,
+  attempt: Attempt,
   stored: StoredHash | null,
 ): Promise<string | null> {
   const { password, request } = attempt

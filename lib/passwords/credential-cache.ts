@@ -2,7 +2,9 @@ import { createHash, randomBytes } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { ABANDONED, isGone } from '../http/disconnect.js'
 import { isAuthenticationError } from '../errors/errors.js'
+import { nfcOf } from './nfc.js'
 import type { FastifyRequest } from 'fastify'
+import type { AcceptedPasswords } from '../throttle/attempt.js'
 
 interface Credentials {
   readonly username: string
@@ -14,7 +16,7 @@ interface Credentials {
  * Caches which password matched which hash. Basic sends the password with every request; without this cache each would
  * take 50 ms of bcrypt. The keys are digests with a random secret of this process. Failures are not cached.
  */
-export class CredentialCache {
+export class CredentialCache implements AcceptedPasswords {
   readonly #secret = randomBytes(32).toString('base64')
   readonly #known: LRUCache<string, true>
   readonly #accepted: LRUCache<string, string>
@@ -34,14 +36,13 @@ export class CredentialCache {
     return { ...this.#counts, size: this.#known.size }
   }
 
-  /** Stores which password was accepted last for a username at an address. */
   accept(who: string, password: string): void {
-    this.#accepted.set(who, this.#digest(who, '', password))
+    this.#accepted.set(who, this.#digest(who, '', nfcOf(password)))
   }
 
   accepts(who: string, password: string): boolean | null {
     const accepted = this.#accepted.get(who)
-    return accepted === undefined ? null : accepted === this.#digest(who, '', password)
+    return accepted === undefined ? null : accepted === this.#digest(who, '', nfcOf(password))
   }
 
   knows(username: string, password: string, stored: string): boolean {

@@ -1,10 +1,24 @@
 import { channelOf } from '../events.js'
-import type { CheckTools, PasswordAttempt } from './attempt.js'
+import type { CredentialCache } from './credential-cache.js'
 import type { StoredHash } from './kinds/hash-kind.js'
 import { nfcOf } from './nfc.js'
-import { hashInTurn, isOutdated, longestOf } from './verify.js'
+import { hashInTurn, isOutdated, longestOf, type Hashing } from './verify.js'
+import type { Attempt } from '../throttle/attempt.js'
+import type { Throttle } from '../throttle/throttle.js'
 import { findUser } from '../users/user.js'
 import { viewOf } from '../users/view.js'
+import type { UserService } from '../../types/user-service.js'
+
+/** What the check of a username and a password works with. */
+export interface CheckTools {
+  readonly userService: UserService
+  readonly passwordField: string
+  readonly userServiceTimeout: number | undefined
+  readonly hashing: Hashing
+  readonly throttle: Throttle | null
+  /** Only for Basic, which sends the password with every request. */
+  readonly cache: CredentialCache | null
+}
 
 /**
  * Makes the function that replaces weaker hashes after a login, and those that are not of the NFC, where the user service
@@ -22,7 +36,7 @@ export function createRehash(tools: CheckTools) {
     return fits && !running.has(stored.text) && queue.isIdle(wanted.kind.memory(wanted.strength))
   }
   /** @returns the new hash, which may not be stored yet; undefined where there is none */
-  return async ({ username, request }: PasswordAttempt, stored: StoredHash, matched: string) => {
+  return async ({ username, request }: Attempt, stored: StoredHash, matched: string) => {
     const update = userService.updatePasswordHash?.bind(userService)
     const isWanted = matched === nfcOf(matched) && !isOutdated(wanted, stored)
     if (update === undefined || isWanted || !isPossible(matched, stored)) return undefined

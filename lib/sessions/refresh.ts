@@ -78,11 +78,11 @@ export async function presentedSession(
 ) {
   const token = parseRefreshToken(text)
   if (token === null) throw invalidRefresh('no refresh token')
-  const { passwords } = registrationOf(app) as Registration
+  const { attempts } = registrationOf(app) as Registration
   const handle = digestOf(token.handle)
   const { session, now } = await lookups.run(request, async () => {
-    // The throttle is asked when the request has its turn, since those before it may have been wrong.
-    await passwords.rejectThrottledToken(handle, request)
+    // In its turn, since those before it may have been wrong.
+    await attempts.rejectThrottledToken(handle, request)
     return client.call((store) => store.find(handle))
   })
   if (session === null) throw invalidRefresh('no such session')

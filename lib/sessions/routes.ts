@@ -139,7 +139,7 @@ const isCounted = /^ERR_AUTH_(?:REFRESH_\w+|JWT_INVALID)$/
  * @returns a promise that rejects with the error, or with ERR_AUTH_TOO_MANY_ATTEMPTS
  */
 export async function rejectToken(
-  { carrier, passwords }: Registration,
+  { carrier, attempts }: Registration,
   request: FastifyRequest,
   reply: FastifyReply,
   token: string | null,
@@ -147,7 +147,7 @@ export async function rejectToken(
 ): Promise<never> {
   if (!isAuthenticationError(error) || error.statusCode !== 401) throw error
   if (isCounted.test(error.code)) {
-    await passwords.countRejectedToken(nameOf(request, token), request)
+    await attempts.countRejectedToken(nameOf(request, token), request)
   }
   // There is no session, so the browser should not keep its tokens.
   carrier.clear(request, reply)

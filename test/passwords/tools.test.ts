@@ -1,11 +1,9 @@
 import bcrypt from 'bcrypt'
 import t from 'tap'
 import { resolveOptions } from '../../lib/options/resolve.js'
-import {
-  createPasswordTools,
-  type PasswordTools,
-  type SharedTools,
-} from '../../lib/passwords/tools.js'
+import { CredentialCache } from '../../lib/passwords/credential-cache.js'
+import { createPasswordTools, type SharedHashing } from '../../lib/passwords/tools.js'
+import { createAttempts, type SharedThrottles } from '../../lib/throttle/attempts.js'
 import { authn, type AuthnOptions } from '../../lib/index.js'
 import { fastify } from '../helpers/app.js'
 import { rejectionOf } from '../helpers/errors.js'
@@ -14,11 +12,20 @@ import { fakeRequest, settle, until, watchBcrypt } from '../helpers/load.js'
 
 const stored = { name: 'alice', password: bcrypt.hashSync('wonderland', 4) }
 const service = serviceOf((name) => (name === 'alice' ? stored : null))
-const newApp = (): SharedTools => ({ hashing: null, throttles: [] })
+type App = SharedHashing & SharedThrottles
+const newApp = (): App => ({ hashing: null, throttles: [] })
 
 const { log } = fakeRequest().request
-const toolsOf = (options: AuthnOptions = {}, app: SharedTools = newApp()): Promise<PasswordTools> =>
-  createPasswordTools(resolveOptions(options), app, log)
+async function toolsOf(options: AuthnOptions = {}, app = newApp()) {
+  const resolved = resolveOptions(options)
+  const { credentialCache } = resolved
+  const cache = credentialCache === false ? null : new CredentialCache(credentialCache)
+  const attempts = await createAttempts(resolved, app, cache, log)
+  const { throttle } = attempts
+  const passwords = await createPasswordTools(resolved, app, { throttle, cache }, log)
+  return { ...passwords, stats: () => ({ ...passwords.stats(), ...attempts.stats() }) }
+}
+type PasswordTools = Awaited<ReturnType<typeof toolsOf>>
 
 const enter = async (tools: PasswordTools, name: string, password: string): Promise<object> => {
   const check = tools.loginCheck({ userService: service, passwordField: 'password' }, () => 0)

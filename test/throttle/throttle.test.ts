@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import t from 'tap'
-import { PasswordAttempt } from '../../lib/passwords/attempt.js'
+import { Attempt } from '../../lib/throttle/attempt.js'
 import { openRedisCounters } from '../../lib/throttle/redis-counters.js'
 import { Throttle } from '../../lib/throttle/throttle.js'
 import type { ResolvedThrottle } from '../../lib/options/resolve.js'
@@ -23,8 +23,8 @@ function throttleOf(more: Partial<ResolvedThrottle> = {}): Throttle {
   )
 }
 
-const open = (throttle: Throttle, name = 'alice', ip = '192.0.2.1'): PasswordAttempt =>
-  new PasswordAttempt({ throttle, cache: null }, name, '', fakeRequest(ip).request)
+const open = (throttle: Throttle, name = 'alice', ip = '192.0.2.1'): Attempt =>
+  new Attempt({ throttle, cache: null }, name, '', fakeRequest(ip).request)
 
 async function fail(throttle: Throttle, times: number, name = 'alice', ip?: string): Promise<void> {
   for (let count = 0; count < times; count += 1) await open(throttle, name, ip).commitFailure()

@@ -1,28 +1,28 @@
 import type { FastifyRequest } from 'fastify'
 import { rejection } from '../errors/errors.js'
-import type { FailureKeys, Throttle } from '../throttle/throttle.js'
-import type { CredentialCache } from './credential-cache.js'
-import { nfcOf } from './nfc.js'
-import type { Hashing } from './verify.js'
-import type { UserService } from '../../types/user-service.js'
+import type { FailureKeys, Throttle } from './throttle.js'
 
-export interface CheckTools {
-  readonly userService: UserService
-  readonly passwordField: string
-  readonly userServiceTimeout: number | undefined
-  readonly hashing: Hashing
-  readonly throttle: Throttle | null
-  /** Only for Basic, which sends the password with every request. */
-  readonly cache: CredentialCache | null
+/** Knows which password was accepted last for a username at an address. */
+export interface AcceptedPasswords {
+  accept(who: string, password: string): void
+  /** @returns null where none is known */
+  accepts(who: string, password: string): boolean | null
 }
 
-/** One use of a username and a password, which the throttle may reject, and which may be counted as a failure. */
-export class PasswordAttempt {
+/** One use of credentials, which the throttle may reject, and which may be counted as a failure. */
+export class Attempt {
   #keys: FailureKeys | null = null
   #isCounted = false
 
+  /**
+   * @param username - failures are counted by it, beside the address: for a token, what tells it from others
+   * @param password - empty for a token
+   */
   constructor(
-    private readonly tools: Pick<CheckTools, 'throttle' | 'cache'>,
+    private readonly tools: {
+      readonly throttle: Throttle | null
+      readonly cache: AcceptedPasswords | null
+    },
     readonly username: string,
     readonly password: string,
     readonly request: FastifyRequest,
@@ -32,14 +32,14 @@ export class PasswordAttempt {
     return (this.#keys ??= throttle.keysOf(this.username, this.request.ip))
   }
 
-  /** Whether its password is the one that was accepted last; null where none is cached. */
+  /** Whether the password is the one that was accepted last; null where none is cached. */
   get isCached(): boolean | null {
     const { throttle, cache } = this.tools
-    return (throttle && cache?.accepts(this.#who(throttle).username, nfcOf(this.password))) ?? null
+    return (throttle && cache?.accepts(this.#who(throttle).username, this.password)) ?? null
   }
 
   /**
-   * Rejects it after too many failures. A cached password passes where only its username has too many, so that guesses
+   * Rejects the attempt after too many failures. A cached password passes where only its username has too many, so that guesses
    * do not lock out a user at the same address.
    *
    * @param everywhere - `true`: also ask Redis, which costs a round trip; then a cached password does not pass
@@ -57,7 +57,7 @@ export class PasswordAttempt {
     if (wait === 0) return
     const isCached = byAddress === 0 ? this.isCached : null
     if (isCached === true && !everywhere) return
-    // It was compared with the cached password, so it is a guess, which counts.
+    // The password was compared with the cached one, so it is a guess, which counts.
     if (isCached === false) await this.commitFailure()
     else if (this.#isCounted) this.#uncount(throttle)
     throttle.throttled += 1
@@ -70,7 +70,7 @@ export class PasswordAttempt {
     for (const key of [username, address]) throttle.memory.reward(key)
   }
 
-  /** Counts it as a failure in this process, at once, so that simultaneous guesses do not exceed the limit. */
+  /** Counts the attempt as a failure in this process, at once: simultaneous guesses must not exceed the limit. */
   countInAdvance(): void {
     const { throttle } = this.tools
     if (throttle === null || this.#isCounted) return
@@ -78,7 +78,7 @@ export class PasswordAttempt {
     throttle.count(this.#who(throttle))
   }
 
-  /** Counts it as a failure for all processes. */
+  /** Counts the attempt as a failure for all processes. */
   async commitFailure(): Promise<void> {
     this.countInAdvance()
     const { throttle } = this.tools
@@ -86,7 +86,7 @@ export class PasswordAttempt {
   }
 
   /**
-   * Deletes the failures of its username; those of the address stay.
+   * Deletes the failures of the username; those of the address stay.
    *
    * @param cached - `true`: saves asking Redis where this process has counted no failure
    */
@@ -94,7 +94,7 @@ export class PasswordAttempt {
     const { throttle, cache } = this.tools
     if (throttle === null || (cached && !throttle.hasFailed(this.request.ip))) return
     const { username } = this.#who(throttle)
-    cache?.accept(username, nfcOf(this.password))
+    cache?.accept(username, this.password)
     const isKnown = throttle.memory.delete(username)
     if (isKnown || !cached) await throttle.redis?.delete(username)
   }

@@ -1,7 +1,6 @@
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
 import { isProduction } from '../common/production.js'
 import { createCredentialCheck } from './check.js'
-import type { CredentialCache } from './credential-cache.js'
 import { inheritHashing, isBelow, longestFor, resolveHashing } from './hashing.js'
 import { argon2 } from './kinds/argon2.js'
 import { HashingQueue } from './queue.js'

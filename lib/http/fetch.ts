@@ -1,4 +1,3 @@
-import { withTimeout } from '../common/timeout.js'
 import { secureAddress } from './address.js'
 
 /** The error of a fetch. Its message quotes nothing that the server has sent but the status. */
@@ -16,26 +15,6 @@ export type Send = (url: URL, init: RequestInit) => Promise<Response>
 
 /** Bytes of a body. */
 export const bodyBytes = 256 * 1024
-
-/**
- * Limits the time of work that fetches. What is left of it then is aborted: fetch() of Node 20 can miss the abort of a
- * signal, so the caller does not wait for that.
- *
- * @throws (rejects) FetchError after so many milliseconds; what `work` rejects with
- */
-export async function inTime<T>(
-  work: (signal: AbortSignal) => Promise<T>,
-  milliseconds: number,
-  abort: AbortController,
-): Promise<T> {
-  try {
-    const late = (): Error => new FetchError('it took too long')
-    return await withTimeout(work(abort.signal), milliseconds, late)
-  } finally {
-    // Aborting also frees the connection of a response that was not read to its end.
-    abort.abort()
-  }
-}
 
 /** Redirects are not followed, since they could lead into our network: `init` may have `manual` to get them. */
 const send: Send = (url, init) => fetch(url, { redirect: 'error', ...init })

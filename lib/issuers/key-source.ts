@@ -1,10 +1,8 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { rejection } from '../errors/errors.js'
 import { channelOf } from '../events.js'
-import { Backoff, since } from '../http/backoff.js'
-import { inTime, reasonOf } from '../http/fetch.js'
-import { fetchKeySet } from './fetch.js'
-import { readJwks, type IssuerKeys } from './keys.js'
+import { Renewed, since, type Outcome } from '../http/renewed.js'
+import { fetchKeySet, readJwks, type IssuerKeys } from './keys.js'
 import { limits } from './limits.js'
 import type { VerifySignature } from '../tokens/engine.js'
 import type { ResolvedIssuer } from './options.js'
@@ -12,8 +10,6 @@ import type { IssuerStats } from '../../types/issuers.js'
 
 interface KeySet extends IssuerKeys {
   readonly verify: VerifySignature
-  /** Milliseconds. */
-  age(): number
 }
 
 /**
@@ -21,34 +17,38 @@ interface KeySet extends IssuerKeys {
  * background. After that it is used only while fetches fail, and for an hour at most, since the issuer has to be able
  * to withdraw a key.
  */
-export class KeySource {
-  #set: KeySet | null = null
-  #running: Promise<void> | null = null
-  #abort = new AbortController()
-  #isOpen = true
+export class KeySource extends Renewed<KeySet> {
   #waiting = 0
-  readonly #counts = { fetches: 0, failures: 0 }
-  readonly #backoff = new Backoff()
-  #begunAt = -Infinity
 
   constructor(
     private readonly issuer: ResolvedIssuer,
     private readonly verifierOf: (keys: IssuerKeys) => VerifySignature,
     private readonly log: FastifyBaseLogger,
-  ) {}
+  ) {
+    super(limits.fetchTime)
+  }
+
+  protected async fetch(signal: AbortSignal): Promise<KeySet> {
+    return this.#read(await fetchKeySet(this.issuer, signal))
+  }
+
+  #read(document: unknown): KeySet {
+    const keys = readJwks(document, this.issuer.algorithms)
+    return { ...keys, verify: this.verifierOf(keys) }
+  }
 
   /** Returns the verifier of the key set; null where the request has to wait for a newer one, by `obtain()`. */
   current(): VerifySignature | null {
     const set = this.#usable()
     if (set === null) return null
-    const age = set.age()
+    const { age, failedAt } = this
     if (age >= limits.renew) void this.begin()
-    return age < limits.fresh || since(this.#backoff.failedAt) < limits.failing ? set.verify : null
+    return age < limits.fresh || since(failedAt) < limits.failing ? set.verify : null
   }
 
   #usable(): KeySet | null {
-    if (this.#set !== null && this.#set.age() >= limits.fresh + limits.stale) this.#set = null
-    return this.#set
+    if (this.age >= limits.fresh + limits.stale) this.document = null
+    return this.document
   }
 
   /** Waits for a set, where none may be used. @throws (rejects) AuthenticationError with the status 503 */
@@ -64,36 +64,20 @@ export class KeySource {
    * @throws (rejects) AuthenticationError with the status 503, where too many requests wait already
    */
   renewed(): Promise<VerifySignature> | null {
-    const isAllowed = this.#running !== null || since(this.#begunAt) >= limits.unknownKid
-    const running = isAllowed ? this.begin() : null
+    const running = this.isRunning || since(this.begunAt) >= limits.unknownKid ? this.begin() : null
     return running && this.#join(running)
   }
 
   /** For the test kit: uses a set that was not fetched, and that does not age. */
   replace(document: unknown): void {
     this.stop()
-    this.#use(readJwks(document, this.issuer.algorithms), () => 0)
-  }
-
-  /** Aborts a running fetch, and prevents others. */
-  stop(): void {
-    this.#isOpen = false
-    this.#abort.abort()
+    this.reset(this.#read(document))
   }
 
   stats(): IssuerStats {
     const set = this.#usable()
-    return { keys: set?.keys.size ?? 0, ...this.#counts, age: set && Math.floor(set.age() / 1000) }
-  }
-
-  /** Begins to fetch. @returns the running fetch, or a new one; null during the pause after a failure */
-  begin(): Promise<void> | null {
-    if (this.#running !== null) return this.#running
-    if (!this.#isOpen || this.#backoff.pause > 0) return null
-    this.#counts.fetches += 1
-    this.#begunAt = Date.now()
-    this.#running = this.#fetch().finally(() => (this.#running = null))
-    return this.#running
+    const age = set && Math.floor(this.age / 1000)
+    return { keys: set?.keys.size ?? 0, ...this.counts, age }
   }
 
   async #join(running: Promise<void> | null): Promise<VerifySignature> {
@@ -104,59 +88,24 @@ export class KeySource {
     return this.current() ?? this.#throwUnavailable()
   }
 
-  /** Never rejects. */
-  async #fetch(): Promise<void> {
-    const abort = (this.#abort = new AbortController())
-    const { name: issuer, algorithms } = this.issuer
-    let reason: string | null = null
-    let leftOut = 0
-    try {
-      const work = (signal: AbortSignal) => fetchKeySet(this.issuer, signal)
-      const keys = readJwks(await inTime(work, limits.fetchTime, abort), algorithms)
-      this.#accept(keys)
-      leftOut = keys.leftOut
-    } catch (error) {
-      reason = reasonOf(error)
-      this.#fail(reason)
-    }
-    channelOf('issuer').publish({
-      issuer,
-      outcome: reason === null ? 'renewed' : 'failed',
-      keys: this.stats().keys,
-      leftOut,
-      reason,
-      duration: since(this.#begunAt),
-    })
-  }
-
-  #accept(keys: IssuerKeys): void {
-    if (!this.#isOpen) return
+  protected report({ outcome, reason, isBack, duration }: Outcome): void {
     const { name: issuer } = this.issuer
-    if (keys.compromised > 0) {
-      const about = { issuer, keys: keys.compromised }
+    const { keys, age } = this.stats()
+    const found = reason === null ? this.document : null
+    if (found !== null && found.compromised > 0) {
+      const about = { issuer, keys: found.compromised }
       this.log.warn(about, 'An issuer publishes private keys; these are not used')
     }
-    if (this.#backoff.hasFailed) this.log.info({ issuer }, 'The keys of an issuer are back')
-    const time = Date.now()
-    this.#use(keys, () => since(time))
-    this.#backoff.succeed()
-  }
-
-  #use(keys: IssuerKeys, age: () => number): void {
-    this.#set = { ...keys, verify: this.verifierOf(keys), age }
-  }
-
-  #fail(reason: string): void {
-    this.#counts.failures += 1
-    this.#backoff.fail()
-    const { keys, age } = this.stats()
-    const about = { issuer: this.issuer.name, reason, keys, age }
-    if (this.#isOpen) this.log.warn(about, 'The keys of an issuer could not be fetched')
+    if (isBack) this.log.info({ issuer }, 'The keys of an issuer are back')
+    if (this.isOpen && reason !== null) {
+      this.log.warn({ issuer, reason, keys, age }, 'The keys of an issuer could not be fetched')
+    }
+    const leftOut = found?.leftOut ?? 0
+    channelOf('issuer').publish({ issuer, outcome, keys, leftOut, reason, duration })
   }
 
   #throwUnavailable(): never {
-    const left =
-      this.#running === null ? this.#backoff.pause : limits.fetchTime - since(this.#begunAt)
+    const left = this.isRunning ? limits.fetchTime - since(this.begunAt) : this.pause
     throw rejection('auth.overloaded', {
       code: 'ERR_AUTH_ISSUER_UNAVAILABLE',
       retryAfter: Math.max(1, Math.ceil(left / 1000)),

@@ -1,7 +1,8 @@
 import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto'
 import { createEngine, type VerifySignature } from '../tokens/engine.js'
-import { issuerMethods } from './options.js'
-import { FetchError } from '../http/fetch.js'
+import { issuerMethods, type ResolvedIssuer } from './options.js'
+import { metadataAddress, secureAddress } from '../http/address.js'
+import { fetchJson, FetchError, fetchMetadata } from '../http/fetch.js'
 import { limits } from './limits.js'
 import type { SigningMethod } from '../../types/jwt.js'
 
@@ -26,6 +27,22 @@ const methodsByKind: ReadonlyMap<string, readonly SigningMethod[]> = new Map([
 
 /** Members of private and symmetric keys (RFC 7518 §6.2.2, §6.3.2 and §6.4). */
 const privateMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
+
+/** Gets the key set from the address in the options or in the metadata. @throws FetchError, or an error of `fetch()` */
+export async function fetchKeySet(
+  { issuer, jwksUri }: Pick<ResolvedIssuer, 'issuer' | 'jwksUri'>,
+  signal: AbortSignal,
+): Promise<unknown> {
+  const url = jwksUri === undefined ? await discover(issuer, signal) : secureAddress(jwksUri)
+  if (url === null) throw new FetchError('jwks_uri is not an https address')
+  return await fetchJson(url, signal)
+}
+
+async function discover(issuer: string, signal: AbortSignal): Promise<URL | null> {
+  const { jwks_uri: address } = await fetchMetadata(issuer, signal)
+  if (typeof address !== 'string') throw new FetchError('the metadata names no jwks_uri')
+  return metadataAddress(issuer, address)
+}
 
 /**
  * Reads a key set (RFC 7517 §5). Keys that cannot be used are left out; so is every one of several with the same `kid`,

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import { bodyBytes, reasonOf } from '../../lib/http/fetch.js'
-import { fetchKeySet } from '../../lib/issuers/fetch.js'
+import { fetchKeySet } from '../../lib/issuers/keys.js'
 import {
   discoveryPath,
   keysPath,

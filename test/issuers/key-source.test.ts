@@ -228,9 +228,9 @@ t.test('a thousand requests wait for one fetch, the next one gets a 503', async 
 })
 
 t.test('discovery, its fallback and the key set have 5 seconds together', async (t) => {
-  const { issuer, source, events, lines } = await setting(t)
   t.equal(limits.fetchTime, 5_000)
   t.intercept(limits, 'fetchTime', { value: 300 })
+  const { issuer, source, events, lines } = await setting(t)
   const slowly = (status: number, body: unknown) => async (response: ServerResponse) => {
     await later(120)
     response.writeHead(status).end(JSON.stringify(body))

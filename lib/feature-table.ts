@@ -102,18 +102,20 @@ export const featureOptions = (): string[] =>
 
 /** Makes the features that are on. @throws (rejects) ERR_AUTH_OPTION @internal */
 export async function loadFeatures(
-  context: Omit<FeatureContext, 'resolved' | 'tokenChecks'>,
+  context: Omit<FeatureContext, 'resolved' | 'resolvedBefore' | 'tokenChecks'>,
 ): Promise<readonly Feature[]> {
   const made: Feature[] = []
+  const resolvedBefore: Record<string, unknown> = {}
   for (const [option, { isOn, load }] of Object.entries(features)) {
     const tokenChecks = made.flatMap((feature) => feature.tokenChecks ?? [])
     const given: unknown = (context.options as Readonly<Record<string, unknown>>)[option]
-    const all = { ...context, tokenChecks }
+    const all = { ...context, resolvedBefore, tokenChecks }
     if (!(isOn?.(all) ?? given !== undefined)) continue
     const { schema, resolve, create } = await load()
     if (schema !== undefined) check(schema, given, option)
-    const resolved = resolve === undefined ? given : await resolve(given as never)
+    const resolved = await resolve?.(given as never)
     made.push(create({ ...all, resolved: resolved as never }))
+    resolvedBefore[option] = resolved
   }
   return made
 }

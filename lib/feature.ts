@@ -41,6 +41,8 @@ export interface FeatureContext<Options = unknown> {
   readonly log: FastifyBaseLogger
   /** What {@link FeatureModule.resolve} has made of its option; without that, the option as it was given. */
   readonly resolved: Options
+  /** What the features further up in the table have resolved, by their options. */
+  readonly resolvedBefore: Readonly<Record<string, unknown>>
   /** The options of the plugin. */
   readonly options: ResolvedOptions
   /** Without keys where neither `jwt` nor `jwtService` is set. */
@@ -86,6 +88,8 @@ export interface Feature {
     readonly status: number
     readonly scope: NeededNames | null
   }): Readonly<Record<string, string>>
+  /** Called with the registration that it belongs to, before authenticators and routes are initialized. */
+  open?(registration: Registration): void
   /** Its routes, which are declared after the login route. @throws ERR_AUTH_OPTION */
   routes?(registration: Registration): readonly PluginRoute[]
   /**

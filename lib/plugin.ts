@@ -184,6 +184,7 @@ function decorate(app: FastifyInstance, name: 'authn' | 'jwtService', value: obj
 /** The steps that look the registration up by its scope: authenticators, the plugin's own routes, and checks. */
 async function initialize(record: AppRecord, registration: Registration): Promise<void> {
   const { app, authenticators, defaultAuthenticators, features } = registration
+  for (const feature of features) feature.open?.(registration)
   for (const authenticator of new Set([...authenticators.values(), ...defaultAuthenticators])) {
     await registration.initialize(authenticator)
   }

@@ -22,12 +22,10 @@ const invitation = { standard: 604_800, least: 60, most: 2_592_000 }
 export function create(context: FeatureContext<ResolvedAccounts>): Feature {
   const { app, log, resolved, options, jwtService } = context
   const { sessions, userService, login, throttle } = options
-  requireOptions('accounts', {
-    sessions,
-    userService,
-    login,
-    'login.subject, such as (user) => user.id (an address may go to another person, who must not find old sessions)':
-      login && login.subject,
+  const needs = { sessions, userService, login, 'login.subject': login && login.subject }
+  requireOptions('accounts', needs, {
+    'login.subject':
+      'Set it, such as login: { subject: (user) => user.id }: an address may go to another person, who must not find old sessions.',
   })
   const { path, signingMethod } = login as ResolvedLogin
   const { limits } = resolved
@@ -53,18 +51,12 @@ export function create(context: FeatureContext<ResolvedAccounts>): Feature {
   return {
     name: 'accounts',
     api,
-    routes(registration) {
+    open(registration) {
       const limit = accountLimits(resolved, redis)
       const mails = new Mails(resolved.given, registration.hiddenFields, limit)
-      tools = new AccountTools(
-        resolved,
-        links,
-        mails,
-        registration,
-        registration.app.authn.sessions,
-      )
-      return accountRoutes(path, tools)
+      tools = new AccountTools(resolved, links, mails, registration, app.authn.sessions)
     },
+    routes: () => accountRoutes(path, tools),
     messageValues: { minPasswordLength: String(resolved.minPasswordLength) },
     stats: () => ({ created: tools.created, ...tools.mails.counts }),
     // No request waits for a file.

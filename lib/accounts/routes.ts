@@ -1,6 +1,7 @@
 import * as Type from '@sinclair/typebox/type'
 import { digestOf } from '../common/digest.js'
 import { sharedOptions, type PluginRoute, type Responses } from '../http/plugin-route.js'
+import { besideLogin } from '../login/plugin-routes.js'
 import { moveRoutes } from '../login/route.js'
 import { checkBody } from '../login/schema.js'
 import { longestEmail } from './email.js'
@@ -30,56 +31,89 @@ const members: Readonly<Record<string, Type.TSchema>> = {
   currentPassword: Type.Optional(Type.String({ maxLength })),
 }
 
-type Row = readonly [summary: string, handle: Handle, body: string, responses: Responses]
+interface Row {
+  readonly summary: string
+  readonly handle: Handle
+  /** The members of its body. */
+  readonly body: string
+  /** Whether the route is protected: only a session of the user may do it. */
+  readonly needsSession?: true
+  /** For API documents. */
+  readonly responses: Responses
+}
 
-/** By their paths beside the login route. Those that need a session have a 401. @param tokens - the body of a login */
+/** By their paths beside the login route. @param tokens - the body of a login */
 function rowsOf(tokens: object): Readonly<Record<string, Row>> {
   const wrong = { 400: 'The body or the link is not valid, or the password is rejected.' }
   const done = { 204: 'Done.', ...wrong }
   const begun = { 200: tokens, ...wrong }
   const created = { ...begun, 204: 'The account was created, but is not found yet.' }
   const mailed = { 202: { type: 'object', description: 'An e-mail is sent, if there is one.' } }
-  const own = {
-    401: 'The credentials are missing or not accepted.',
-    403: 'No session of the user.',
-  }
-  const proved = { ...own, 403: 'No session of the user, or the current password is wrong.' }
+  const unproved = { 403: 'No session of the user, or the current password is wrong.' }
   return {
-    'sign-up': ['Sign up', signUp, 'email', mailed],
-    'sign-up/finish': ['Finish a sign-up', finishSignUp, 'token password', created],
-    'password/forgot': ['Ask for a link', forgotPassword, 'email', mailed],
-    'password/reset': ['Reset a password', resetPassword, 'token password', done],
-    'password/change': [
-      'Change the password',
-      changePassword,
-      'currentPassword password',
-      { ...begun, ...proved },
-    ],
-    'email/change': [
-      'Change the address',
-      changeEmail,
-      'email currentPassword',
-      { ...mailed, ...proved },
-    ],
-    'email/confirm': ['Confirm a new address', confirmEmail, 'token', { ...done, ...own }],
-    'account/delete': [
-      'Delete the account',
-      deleteAccount,
-      'currentPassword',
-      { ...done, ...proved },
-    ],
+    'sign-up': { summary: 'Sign up', handle: signUp, body: 'email', responses: mailed },
+    'sign-up/finish': {
+      summary: 'Finish a sign-up',
+      handle: finishSignUp,
+      body: 'token password',
+      responses: created,
+    },
+    'password/forgot': {
+      summary: 'Ask for a link',
+      handle: forgotPassword,
+      body: 'email',
+      responses: mailed,
+    },
+    'password/reset': {
+      summary: 'Reset a password',
+      handle: resetPassword,
+      body: 'token password',
+      responses: done,
+    },
+    'password/change': {
+      summary: 'Change the password',
+      handle: changePassword,
+      body: 'currentPassword password',
+      needsSession: true,
+      responses: { ...begun, ...unproved },
+    },
+    'email/change': {
+      summary: 'Change the address',
+      handle: changeEmail,
+      body: 'email currentPassword',
+      needsSession: true,
+      responses: { ...mailed, ...unproved },
+    },
+    'email/confirm': {
+      summary: 'Confirm a new address',
+      handle: confirmEmail,
+      body: 'token',
+      needsSession: true,
+      responses: done,
+    },
+    'account/delete': {
+      summary: 'Delete the account',
+      handle: deleteAccount,
+      body: 'currentPassword',
+      needsSession: true,
+      responses: { ...done, ...unproved },
+    },
   }
+}
+
+const ofSession = {
+  401: 'The credentials are missing or not accepted.',
+  403: 'No session of the user.',
 }
 
 /** @param login - the path of the login route */
 export function accountRoutes(login: string, tools: AccountTools): PluginRoute[] {
   const { carrier, authenticators, attempts } = tools.registration
   const { routeOptions, signUp: isOpen, given } = tools.resolved
-  const path = login.replace(/\/+$/, '').replace(/\/[^/]*$/, '')
   const isOffered = ([name]: [string, Row]): boolean =>
     (name !== 'sign-up' || isOpen) && (name !== 'account/delete' || given.remove !== undefined)
   const rows = Object.entries(rowsOf(carrier.schema(true))).filter(isOffered)
-  return rows.map(([name, [summary, handle, body, responses]]) => {
+  return rows.map(([name, { summary, handle, body, needsSession, responses }]) => {
     const names = body.split(' ')
     const schema = Type.Object(
       Object.fromEntries(names.map((each) => [each, members[each] as Type.TSchema])),
@@ -88,17 +122,23 @@ export function accountRoutes(login: string, tools: AccountTools): PluginRoute[]
       checkBody(schema, value)
       return value as Body
     }
-    const isOwn = 401 in responses
+    const own = needsSession && {
+      mark: { use: 'jwt' },
+      notes: {
+        responses: { ...ofSession, ...responses },
+        accepts: [authenticators.get('jwt') as Authenticator],
+      },
+    }
     return {
       kind: name.replace('/', ' '),
       method: 'POST',
-      path: `${path}/${name}`,
+      path: besideLogin(login, name),
       option: 'accounts',
       ifTaken: moveRoutes,
       body: { schema, read },
-      ...(isOwn && { mark: { use: 'jwt' } }),
       authenticator: 'account',
-      notes: { responses, ...(isOwn && { accepts: [authenticators.get('jwt') as Authenticator] }) },
+      notes: { responses },
+      ...own,
       options: { ...routeOptions, ...sharedOptions(routeOptions, { summary }) },
       async work(request, reply) {
         const given = read(request.body)

@@ -5,14 +5,13 @@ import { isProduction } from '../common/production.js'
 import { rejection, wrongOption } from '../errors/errors.js'
 import { credentialsOf, MALFORMED } from '../http/authorization.js'
 import type { NewCookie } from '../http/cookie.js'
-import { cookieStart, isLocal } from '../http/cookie-names.js'
+import { cookieStart, isLocal, type CookieSettings } from '../http/cookie-names.js'
 import * as Type from '@sinclair/typebox/type'
 import { wantedLogin } from '../login/route.js'
 import { cookieOf } from '../request/state.js'
 import { crossSiteReason, isCrossSiteFetch, safeMethods, trustedOf } from './csrf.js'
 import { lifeOf, setCookies } from './reply.js'
 import type { Feature, FeatureContext, Registration } from '../feature.js'
-import type { ResolvedCookies } from './options.js'
 import type { AuthenticationErrorLike } from '../../types/errors.js'
 
 const overHttp =
@@ -36,11 +35,11 @@ export interface CookiesTesting {
   cookieName(request: FastifyRequest): string
 }
 
-/** The option `cookies.name` of each registration. */
+/** By the registrations, what {@link CookieSettings} says of the names. */
 const names = new WeakMap<Registration, string>()
 
 /** The option `cookies`: tokens in cookies, which pages of other sites cannot use. */
-export function create({ options, resolved }: FeatureContext<ResolvedCookies>): Feature {
+export function create({ options, resolved }: FeatureContext<CookieSettings>): Feature {
   const { name, sameSite, trustedOrigins } = resolved
   const trusted = trustedOf(trustedOrigins)
   const jarOf = (host: '__Host-' | '') => {

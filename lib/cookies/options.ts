@@ -1,4 +1,5 @@
 import * as Type from '@sinclair/typebox/type'
+import type { CookieSettings } from '../http/cookie-names.js'
 import { oneOf, options, or, text } from '../options/check.js'
 import { withDefaults } from '../options/defaults.js'
 import type { CookieOptions } from '../../types/cookies.js'
@@ -18,14 +19,8 @@ export const schema = or(
   }),
 )
 
-const defaults = {
-  name: '',
-  sameSite: 'lax' as 'lax' | 'strict',
-  trustedOrigins: [] as readonly string[],
-}
+const defaults: CookieSettings = { name: '', sameSite: 'lax', trustedOrigins: [] }
 
-export type ResolvedCookies = ReturnType<typeof resolve>
-
-export function resolve(given: CookieOptions | true) {
+export function resolve(given: CookieOptions | true): CookieSettings {
   return withDefaults(defaults, given === true ? {} : given)
 }

@@ -1,6 +1,13 @@
 import type { FastifyRequest } from 'fastify'
 import { schemeOf } from './origin.js'
 
+/** The option `cookies` with its defaults. */
+export interface CookieSettings {
+  readonly name: string
+  readonly sameSite: 'lax' | 'strict'
+  readonly trustedOrigins: readonly string[]
+}
+
 /** The hosts of local development, where not every browser accepts `Secure` cookies without TLS. */
 const localHost = /^(?:localhost|127\.0\.0\.1)(?::\d{1,5})?$/
 

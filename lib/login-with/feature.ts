@@ -1,10 +1,12 @@
 import { wrongOption } from '../errors/errors.js'
-import { urlOf } from '../login/plugin-routes.js'
+import type { CookieSettings } from '../http/cookie-names.js'
+import { belowLogin, urlOf } from '../login/plugin-routes.js'
 import { requireOptions } from '../options/check.js'
 import { resolveProvider } from './options.js'
 import { Provider } from './provider.js'
 import { providerRoutes } from './routes.js'
 import type { Feature, FeatureContext } from '../feature.js'
+import type { ResolvedLogin } from '../options/resolve.js'
 import type { LoginProvider, LoginProviderOptions } from '../../types/login-with.js'
 
 export { schema } from './options.js'
@@ -26,35 +28,35 @@ export async function resolve(given: Readonly<Record<string, LoginProviderOption
 export type LoginWithTesting = ReadonlyMap<string, { provider: Provider; path: string }>
 
 /** The option `loginWith`: sign-in with OpenID providers. @throws ERR_AUTH_OPTION */
-export function create({ resolved, options, log }: FeatureContext<Resolved>): Feature {
-  const { sessions, cookies, userService, login } = options
-  requireOptions('loginWith', {
-    '"sessions"': sessions,
-    '"cookies"': cookies,
-    '"userService"': userService,
-    '"login", such as { passwords: false }': login,
+export function create(context: FeatureContext<Resolved>): Feature {
+  const { app, resolved, resolvedBefore, options, log } = context
+  const { sessions, userService, login } = options
+  const cookies = resolvedBefore.cookies as CookieSettings | undefined
+  const needs = { sessions, cookies, userService, login }
+  requireOptions('loginWith', needs, {
+    login: 'Set it, such as login: { passwords: false }.',
   })
   const opened = resolved.providers.map((each) => new Provider(each, resolved.client, log))
-  const testing = new Map<string, { provider: Provider; path: string }>()
+  const { path } = login as ResolvedLogin
   return {
     name: 'loginWith',
     api: Object.fromEntries(opened.map((each) => [each.options.name, apiOf(each)])),
-    routes(registration) {
-      const jar = cookies === true ? {} : (cookies ?? {})
-      return opened.flatMap((provider) => {
-        const routes = providerRoutes(registration, jar, provider)
-        const path = urlOf(registration.app, String(routes[0]?.path))
-        testing.set(provider.options.name, { provider, path })
-        return routes
-      })
-    },
+    routes: (registration) =>
+      opened.flatMap((provider) =>
+        providerRoutes(registration, cookies as CookieSettings, provider),
+      ),
     ready() {
       for (const provider of opened) void provider.begin()
     },
     stop() {
       for (const provider of opened) provider.stop()
     },
-    testing,
+    testing: new Map(
+      opened.map((provider) => {
+        const { name } = provider.options
+        return [name, { provider, path: urlOf(app, belowLogin(path, name)) }]
+      }),
+    ) satisfies LoginWithTesting,
   }
 }
 

@@ -4,9 +4,10 @@ import { ignoreRejection } from '../common/objects.js'
 import { isProduction } from '../common/production.js'
 import { faultOf } from '../errors/errors.js'
 import { addVary } from '../guard/response.js'
-import { cookieStart, isLocal } from '../http/cookie-names.js'
+import { cookieStart, isLocal, type CookieSettings } from '../http/cookie-names.js'
 import { sharedOptions, type PluginRoute, type Work } from '../http/plugin-route.js'
 import { badRequest, queryOf, withoutQuery } from '../http/query.js'
+import { belowLogin } from '../login/plugin-routes.js'
 import { moveRoutes, wantedLogin } from '../login/route.js'
 import { keepAttempt, newAttempt, sha256 } from './attempt.js'
 import { callback, leadTo, redirectUris, type Routes } from './callback.js'
@@ -15,7 +16,6 @@ import { isPath, targetOf } from './return-to.js'
 import type { Provider } from './provider.js'
 import type { Registration } from '../feature.js'
 import type { ResolvedLogin } from '../options/resolve.js'
-import type { CookieOptions } from '../../types/cookies.js'
 
 const overHttp =
   'fastify-authn: a login with a provider began over http, where browsers do not keep its cookie. If a proxy terminates TLS, set trustProxy of Fastify. This is logged once'
@@ -23,7 +23,7 @@ const overHttp =
 /** The two routes of a provider. @throws ERR_AUTH_OPTION */
 export function providerRoutes(
   registration: Registration,
-  { name: jar = '', sameSite, trustedOrigins = [] }: CookieOptions,
+  { name: jar, sameSite, trustedOrigins }: CookieSettings,
   provider: Provider,
 ): PluginRoute[] {
   // Its options are there, since sessions and userService are.
@@ -31,7 +31,7 @@ export function providerRoutes(
   const { name, returnTo = '/', failureTo } = provider.options
   const option = `loginWith.${name}`
   const failure = failureTo && targetOf(`${option}.failureTo`, failureTo, trustedOrigins)
-  const path = `${login.path.replace(/\/+$/, '')}/${name}`
+  const path = belowLogin(login.path, name)
   const isInProduction = isProduction()
   const routes: Routes = {
     registration,
@@ -60,7 +60,7 @@ export function providerRoutes(
       ...sharedOptions(login.routeOptions, documented),
       // A link checker would use up the code.
       exposeHeadRoute: false,
-      // That of an app may expect schemas of another library.
+      // The validator compiler of the app may not understand our JSON Schema (that of Zod does not).
       validatorCompiler: () => () => true,
       logSerializers: { req: withoutQuery(registration.app.log) },
       onRequest: (_, reply, done) => {

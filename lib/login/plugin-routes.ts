@@ -66,6 +66,16 @@ export function urlOf({ prefix }: FastifyInstance, path: string): string {
   return `${prefix.replace(/\/$/, '')}${path}`
 }
 
+/** The path of a route below the login route, such as `/login/refresh`. */
+export function belowLogin(path: string, name: string): string {
+  return `${path.replace(/\/+$/, '')}/${name}`
+}
+
+/** The path of a route beside the login route, such as `/logout`. */
+export function besideLogin(path: string, name: string): string {
+  return belowLogin(path.replace(/\/+$/, '').replace(/\/[^/]*$/, ''), name)
+}
+
 function firstHook(
   registration: Registration,
   { kind, method }: PluginRoute,

@@ -89,13 +89,20 @@ interface Expectation {
 /**
  * Throws if an option is set without the options that it needs.
  *
- * @param needs - the values of those options, by the names that the error shows
+ * @param needs - the values of those options, by their names
+ * @param remedies - what to do, by the names of those for which "Set it." is not enough
  * @throws ERR_AUTH_OPTION
  */
-export function requireOptions(option: string, needs: Readonly<Record<string, unknown>>): void {
+export function requireOptions(
+  option: string,
+  needs: Readonly<Record<string, unknown>>,
+  remedies: Readonly<Record<string, string>>,
+): void {
   for (const [name, value] of Object.entries(needs)) {
     if (value !== undefined && value !== false) continue
-    wrongOption(`option "${option}" is set, but it needs the option ${name}. Set it.`)
+    wrongOption(
+      `option "${option}" is set, but it needs the option "${name}". ${remedies[name] ?? 'Set it.'}`,
+    )
   }
 }
 

@@ -5,6 +5,7 @@ import { isAuthenticationError, rejection } from '../errors/errors.js'
 import { channelOf } from '../events.js'
 import { bodyCarrier, giveTokens, sendBody } from '../login/finish.js'
 import { sharedOptions } from '../http/plugin-route.js'
+import { belowLogin, besideLogin } from '../login/plugin-routes.js'
 import { moveRoutes } from '../login/route.js'
 import { checkBody } from '../login/schema.js'
 import { leavingOf } from './logout.js'
@@ -23,7 +24,6 @@ export function sessionRoutes(
 ): PluginRoute[] {
   const { authenticators, carrier } = registration
   const rejected = { 401: 'The token is missing or invalid, or its session was revoked.' }
-  const path = login.path.replace(/\/+$/, '')
   const handling = (body: RouteBody<SessionBody>, make: typeof refresh) =>
     ({
       method: 'POST',
@@ -40,7 +40,7 @@ export function sessionRoutes(
         description:
           'Exchanges a refresh token for new tokens. Each refresh token can be used once.',
       }),
-      path: login.refreshPath ?? `${path}/refresh`,
+      path: login.refreshPath ?? belowLogin(login.path, 'refresh'),
       ...handling(sessionBody({ refreshToken: text }, carrier !== bodyCarrier), refresh),
       notes: { responses: { 200: carrier.schema(true), ...rejected } },
     },
@@ -51,8 +51,8 @@ export function sessionRoutes(
         description:
           'Revokes the session of a token, or with `everywhere` all sessions of its user.',
       }),
-      path: login.logoutPath ?? `${path.replace(/\/[^/]*$/, '')}/logout`,
-      // A logout needs no refresh token, since an access token names the session too.
+      path: login.logoutPath ?? besideLogin(login.path, 'logout'),
+      // Its access token may name the session.
       ...handling(
         sessionBody({ refreshToken: text, everywhere: Type.Boolean({ default: false }) }, true),
         logOut,

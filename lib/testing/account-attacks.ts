@@ -1,6 +1,6 @@
 import { randomBytes, randomInt } from 'node:crypto'
 import type { FastifyInstance, LightMyRequestResponse as Response } from 'fastify'
-import { urlOf } from '../login/plugin-routes.js'
+import { besideLogin, urlOf } from '../login/plugin-routes.js'
 import { registrationOf } from '../request/registration.js'
 import { testingError } from './error.js'
 import { cookiesOf } from './log-in-with.js'
@@ -66,7 +66,7 @@ export async function accountAttacks(
   const { sendMail } = door
   door.sendMail = (mail) => caught.push(mail)
   const urlOfPath = (path: string): string =>
-    urlOf(registration.app, path === '' ? login.path : login.path.replace(/[^/]*\/*$/, path))
+    urlOf(registration.app, path === '' ? login.path : besideLogin(login.path, path))
   const has = (path: string): boolean => app.hasRoute({ method: 'POST', url: urlOfPath(path) })
   try {
     await play()

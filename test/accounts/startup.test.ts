@@ -161,6 +161,42 @@ t.test('the functions of the option are called on its object', async (t) => {
   t.strictSame(rows, [])
 })
 
+t.test(
+  'startup fails without an option that accounts needs, and the error quotes it',
+  async (t) => {
+    for (const [name, more] of Object.entries({
+      sessions: { sessions: undefined },
+      userService: { userService: undefined },
+      login: { login: false },
+      'login.subject': { login: {} },
+    })) {
+      const error = await errorOf(t, good, more)
+      t.match(error, { code: 'ERR_AUTH_OPTION' })
+      t.ok(error?.message.includes(`option "accounts" is set, but it needs the option "${name}".`))
+    }
+  },
+)
+
+t.test('an authenticator can read the stats of accounts in its init()', async (t) => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  let stats: unknown
+  await app.register(authn, {
+    ...base,
+    accounts: good,
+    authenticators: {
+      own: {
+        async init(scope) {
+          stats = scope.authn.stats().accounts
+          await scope.authn.accounts.settled()
+        },
+        authenticate: () => null,
+      },
+    },
+  } as AuthnOptions)
+  t.strictSame(stats, { created: 0, mails: 0, mailsFailed: 0 })
+})
+
 t.test('app.authn.accounts throws without the option, and the stats have none', async (t) => {
   const app = Fastify()
   t.teardown(() => app.close())

@@ -186,11 +186,11 @@ t.test('startup fails for what is no object of providers, and for a bad name of 
 
 t.test('startup fails without sessions, cookies, users or the login routes', async (t) => {
   const rows: [more: Partial<AuthnOptions>, named: RegExp][] = [
-    [{ sessions: undefined }, /"sessions"/],
-    [{ sessions: false }, /"sessions"/],
-    [{ cookies: undefined }, /"cookies"/],
-    [{ userService: undefined }, /userService/],
-    [{ login: false }, /passwords: false/],
+    [{ sessions: undefined }, /needs the option "sessions"\./],
+    [{ sessions: false }, /needs the option "sessions"\./],
+    [{ cookies: undefined }, /needs the option "cookies"\./],
+    [{ userService: undefined }, /"userService"/],
+    [{ login: false }, /needs the option "login"\. .*passwords: false/],
   ]
   for (const [more, named] of rows) {
     const error = await errorOf(t, { corp: good }, more)

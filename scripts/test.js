@@ -1,4 +1,4 @@
-// `npm test`: compiles the tests and runs them, while types, lint and format are checked.
+// `npm test`: compiles the tests and runs them, while types, lint, exports and format are checked.
 //
 //   npm test                              what a change needs most often
 //   npm test -- test/flows/login.test.ts  these tests only
@@ -35,6 +35,7 @@ if (!process.exitCode) {
     steps(1, {
       types: `scripts/typecheck.js ${isQuick ? quick.types : ''}`,
       lint: `node_modules/oxlint/bin/oxlint --type-aware ${isQuick ? quick.lint : ''}`,
+      'unused exports': 'node_modules/knip/bin/knip.js',
       // With more room for its garbage, prettier takes a sixth less of the processor.
       format: `--max-semi-space-size=64 node_modules/prettier/bin/prettier.cjs --check --cache --cache-location=.cache/prettier --log-level warn ${isQuick ? quick.format : '.'}`,
     }),

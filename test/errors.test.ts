@@ -5,8 +5,8 @@ import {
   AuthenticationError,
   AuthenticationFault,
   AuthnUsageError,
+  faultOf,
   isAuthenticationError,
-  isAuthenticationFault,
   isUsageError,
 } from '../lib/errors/errors.js'
 import {
@@ -169,11 +169,11 @@ t.test('faults of another copy of the package are recognized, look-alikes are no
   const fault = new AuthenticationFault('ERR_AUTH_USER_SERVICE', null)
   const other = Object.assign(new Error(fault.message), { code: 'ERR_AUTH_HASHING' })
   const loud = Object.assign(new Error('password: x'), { code: 'ERR_AUTH_HASHING' })
-  t.ok(isAuthenticationFault(fault))
-  t.ok(isAuthenticationFault(other))
+  t.equal(faultOf('ERR_AUTH_HASHING', fault), fault)
+  t.equal(faultOf('ERR_AUTH_TOKEN_FUNC', other), other)
   const { code, name, message } = fault
   for (const value of [loud, new Error(message), { code, name, message }, null, undefined, 'fault'])
-    t.notOk(isAuthenticationFault(value))
+    t.not(faultOf('ERR_AUTH_TOKEN_FUNC', value), value)
 })
 
 t.test('usage errors of another copy of the package are recognized by their code', async (t) => {

@@ -14,7 +14,7 @@ interface AlgorithmRow {
 }
 
 /** Every supported algorithm; a new one is one line here. `none` is left out on purpose (RFC 8725 §3.2). */
-export const algorithms: Readonly<Record<SigningMethod, AlgorithmRow>> = Object.assign(
+const algorithms: Readonly<Record<SigningMethod, AlgorithmRow>> = Object.assign(
   Object.create(null),
   {
     HS256: { family: 'secret', minimumBits: 256 },

@@ -102,7 +102,7 @@ export function faultOf(code: FaultCode, error: unknown): Error {
 }
 
 /** By its code and its message: clients see the message, and an error of the app with such a code could have any. */
-export function isAuthenticationFault(error: unknown): error is AuthenticationFault {
+function isAuthenticationFault(error: unknown): error is AuthenticationFault {
   return hasOurCode(error) && error.message === neutralMessage
 }
 

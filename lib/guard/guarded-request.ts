@@ -150,11 +150,7 @@ class GuardedRequest implements Guarded {
  * Calls `next` with the user in the context; with null without one, since the context may have that of another request,
  * where a handler calls `app.inject()`, or that of `runAs`, where the server was started inside of it.
  */
-export function runInContext(
-  { raw }: FastifyRequest,
-  user: AuthUser | null,
-  next: () => void,
-): void {
+function runInContext({ raw }: FastifyRequest, user: AuthUser | null, next: () => void): void {
   const storage = shared[kContext]
   if (storage === undefined || (user ?? storage.getStore()) === undefined) return next()
   storage.run({ user }, () => {

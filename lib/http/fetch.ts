@@ -14,7 +14,7 @@ export class FetchError extends Error {
 export type Send = (url: URL, init: RequestInit) => Promise<Response>
 
 /** Bytes of a body. */
-export const bodyBytes = 256 * 1024
+const bodyBytes = 256 * 1024
 
 /** Redirects are not followed, since they could lead into our network: `init` may have `manual` to get them. */
 const send: Send = (url, init) => fetch(url, { redirect: 'error', ...init })

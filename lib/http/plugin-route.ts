@@ -51,8 +51,8 @@ export interface RouteBody<Content = unknown> {
   read(body: unknown): Content
 }
 
-export interface RouteNotes {
-  /** The responses besides those that all routes of the plugin have. */
+interface RouteNotes {
+  /** Besides those that all routes of the plugin have. */
   readonly responses: Responses
   /** The authenticators whose credentials the route reads itself, and which a request may leave out. */
   readonly accepts?: readonly Authenticator[]

@@ -76,7 +76,7 @@ export interface OwnClaims extends Partial<JwtClaims> {
   readonly sub: string | number
 }
 
-export type ClaimsOf = ReturnType<typeof claimsMaker>
+type ClaimsOf = ReturnType<typeof claimsMaker>
 
 /**
  * Makes the function that asks the app for the claims of a user's tokens. A login calls it with the submitted username, a

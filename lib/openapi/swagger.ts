@@ -7,7 +7,7 @@ const swagger = '@fastify/swagger'
 const ours = new WeakSet<Transform>()
 
 /** Loaded when a transform is made, and awaited before the app is ready. */
-let writer: typeof import('./transform.js')
+let describe: typeof import('./transform.js').transform
 let loading: Promise<void> | undefined
 
 /**
@@ -47,8 +47,8 @@ export function describeRoutes(
 
   function describing(appTransform: Transform | null): Transform {
     if (appTransform !== null && ours.has(appTransform)) return appTransform
-    loading ??= import('./transform.js').then((module) => void (writer = module))
-    const transform: Transform = (input) => writer.transform(appTransform, input)
+    loading ??= import('./transform.js').then(({ transform }) => void (describe = transform))
+    const transform: Transform = (input) => describe(appTransform, input)
     ours.add(transform)
     return transform
   }

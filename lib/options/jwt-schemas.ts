@@ -29,7 +29,7 @@ export const tokenRules = {
 /**
  * A media type (RFC 7515 §4.1.9), also one with parameters: printable ASCII that neither begins nor ends with a space.
  */
-export const typ = text("a media type, such as 'reset+jwt'", {
+const typ = text("a media type, such as 'reset+jwt'", {
   pattern: '^(?!application/$)[!-~](?:[ -~]*[!-~])?$',
   quoted: true,
 })

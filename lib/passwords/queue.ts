@@ -53,7 +53,7 @@ let processSlots: Slots | undefined
  * How many hashes run at once: one for each core, but one less than the thread pool of libuv has threads
  * (`UV_THREADPOOL_SIZE`, default 4), so that file and DNS work never waits for them.
  */
-export function defaultConcurrency(): number {
+function defaultConcurrency(): number {
   const { UV_THREADPOOL_SIZE: size } = process.env
   // libuv reads the variable with atoi(), and takes at least one thread.
   const poolSize = size === undefined ? 4 : Math.trunc(Number.parseFloat(size)) || 1

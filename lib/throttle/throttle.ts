@@ -28,10 +28,16 @@ export class Throttle {
     return !this.memory.isEmpty && this.memory.get(failingAt(this.#placeOf(ip).place)) !== null
   }
 
-  /** The keys under which failures are counted now. */
-  keysOf(username: string, ip: string | undefined): FailureKeys {
+  /**
+   * The keys under which failures are counted now. Spellings that many databases treat as one name, such as another case or
+   * accent, share one key.
+   */
+  keysOf(name: string, ip: string | undefined): FailureKeys {
     const { place, networks } = this.#placeOf(ip)
-    return { ...failureKeys(username, place, this.space), networks, failing: failingAt(place) }
+    // Redis must not learn usernames.
+    const username = `${this.space}user:${digestOf(spellingOf(name))}@${place}`
+    const address = `${this.space}address:${place}`
+    return { username, address, networks, failing: failingAt(place) }
   }
 
   #placeOf(ip: string | undefined) {
@@ -95,10 +101,10 @@ export async function sharedCounters(
 }
 
 export interface FailureKeys {
-  /** Of a username at an address. */
+  /** Counts the failures of a username at an address. */
   readonly username: string
   readonly address: string
-  /** Under which the failing /64 of a /48 are counted; null where that is of no use. */
+  /** Counts the failing /64 networks of one /48; null for IPv4, and once the /48 counts as one address. */
   readonly networks: string | null
   /** A key that exists for as long as a failure of the address is counted. */
   readonly failing: string
@@ -106,23 +112,13 @@ export interface FailureKeys {
 
 const failingAt = (place: string): string => `failing:${place}`
 
-/**
- * The keys under which failed attempts are counted: by username and address together, and by address. Spellings that many
- * databases treat as one name, such as another case or accent, share one key.
- */
-export function failureKeys(username: string, address: string, space = '') {
-  // Redis must not learn usernames.
-  const digest = digestOf(spellingOf(username))
-  return { username: `${space}user:${digest}@${address}`, address: `${space}address:${address}` }
-}
-
 /** Made at its first use: from a literal, V8 would make the set of characters when it loads the package. */
 let ignored: RegExp | undefined
 
 /** The longest name that a user service may get is no longer than that in UTF-16 units: see `isUsableName`. */
 const longestName = 1024
 
-/** What all spellings that many databases treat as one name have in common: no accents and no invisible characters. */
+/** A name in upper case, without accents and invisible characters: many databases treat such spellings as one name. */
 export function spellingOf(name: string): string {
   if (name.length > longestName) return name
   ignored ??= new RegExp(String.raw`[\p{M}\p{Default_Ignorable_Code_Point}]`, 'gu')
@@ -143,7 +139,7 @@ export function clientOf(ip: string | undefined): string {
 const longest = 64
 
 /** @returns an IPv4 address, or the first 64 bits of an IPv6 address, since one host has all of the rest */
-export function addressOf(ip: string | undefined): string {
+function addressOf(ip: string | undefined): string {
   if (ip !== undefined && isIPv4(ip)) return ip
   // Some proxies append the port. Anything but an address shares one key, or a client could invent a new one each time.
   if (ip === undefined || ip.length > longest) return 'unknown'

@@ -120,7 +120,7 @@ function fault(error: unknown): never {
 }
 
 /** @param source - the function that has returned the user, for the error */
-export function checkUser(user: unknown, source = 'findByUsername'): Found {
+function checkUser(user: unknown, source = 'findByUsername'): Found {
   if (user === null || user === undefined) return null
   if (user instanceof Error) throw faultOf('ERR_AUTH_USER_SERVICE', user)
   if (typeof user === 'object' && !Array.isArray(user)) return user

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { ABANDONED } from '../../lib/http/disconnect.js'
-import { defaultConcurrency, HashingQueue } from '../../lib/passwords/queue.js'
+import { HashingQueue } from '../../lib/passwords/queue.js'
 import {
   fakeRequest,
   fateOf,
@@ -51,7 +51,13 @@ t.test('the default concurrency is the cores, but less than the pool has threads
   for (const [cores, pool, expected] of rows) {
     await t.test(`${cores} cores, UV_THREADPOOL_SIZE=${pool ?? '(not set)'}`, async (t) => {
       pretendMachine(t, cores, pool)
-      t.equal(defaultConcurrency(), expected)
+      const queue = new HashingQueue({ ...settings, concurrency: undefined, budget: 65_536 })
+      const jobs = Array.from({ length: 20 }, () => arrive(queue))
+      t.equal(queue.stats.running, expected)
+      for (const { leave, end } of jobs.toReversed()) {
+        leave()
+        end.resolve()
+      }
     })
   }
 })

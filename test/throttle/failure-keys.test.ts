@@ -1,5 +1,12 @@
 import t from 'tap'
-import { addressOf, clientOf, failureKeys } from '../../lib/throttle/throttle.js'
+import { resolveOptions } from '../../lib/options/resolve.js'
+import { clientOf, Throttle, type FailureKeys } from '../../lib/throttle/throttle.js'
+
+const { throttle: settings } = resolveOptions({})
+const throttle = new Throttle(settings as Exclude<typeof settings, false>, null)
+const failureKeys = (name: string, ip: string | undefined): FailureKeys => throttle.keysOf(name, ip)
+const addressOf = (ip: string | undefined): string =>
+  failureKeys('alice', ip).address.replace('address:', '')
 
 t.test('an IPv4 address has one key in every form, an IPv6 /64 has one key', async (t) => {
   const rows: [ip: string | undefined, expected: string][] = [

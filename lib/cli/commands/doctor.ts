@@ -69,7 +69,7 @@ function unreadVariables(): Finding[] {
     })
 }
 
-export async function argon2Engine(): Promise<Finding> {
+async function argon2Engine(): Promise<Finding> {
   const { name } = (await findEngine()) ?? {}
   const none = `no engine with Node.js ${process.versions.node}. Only the algorithm argon2id needs one: npm install @node-rs/argon2`
   return { level: 'note', problem: `argon2: ${name === undefined ? none : `runs on ${name}.`}` }

@@ -23,7 +23,7 @@ const shape = new RegExp(
  * @returns null for any other text; for a salt under 8 or over 64 bytes; for a key under 16 bytes, of which one of a
  * single byte would let every 256th password in, or over 64
  */
-export function readPhc(text: string): Phc | null {
+function readPhc(text: string): Phc | null {
   const [, id, version = '0', pairs = '', saltText = '', keyText = ''] = shape.exec(text) ?? []
   if (id === undefined) return null
   const entries = pairs.split(',').map((each) => each.split('='))
@@ -41,7 +41,7 @@ function bytesOf(text: string, least: number): Buffer | null {
 
 const bare = (bytes: Buffer): string => bytes.toString('base64').replaceAll('=', '')
 
-export function writePhc({ id, version, numbers, salt, key }: Phc): string {
+function writePhc({ id, version, numbers, salt, key }: Phc): string {
   const pairs = Object.entries(numbers).map(([name, value]) => `${name}=${value}`)
   return `$${id}${version === 0 ? '' : `$v=${version}`}$${pairs.join(',')}$${bare(salt)}$${bare(key)}`
 }

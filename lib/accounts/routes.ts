@@ -31,16 +31,15 @@ const members: Readonly<Record<string, Type.TSchema>> = {
   currentPassword: Type.Optional(Type.String({ maxLength })),
 }
 
-interface Row {
-  readonly summary: string
-  readonly handle: Handle
-  /** The members of its body. */
-  readonly body: string
-  /** Whether the route is protected: only a session of the user may do it. */
-  readonly needsSession?: true
-  /** For API documents. */
-  readonly responses: Responses
-}
+/** Whether a route is protected: then only a session of the user may do it. */
+type Access = 'open' | 'session'
+type Row = readonly [
+  access: Access,
+  summary: string,
+  handle: Handle,
+  body: string,
+  responses: Responses,
+]
 
 /** By their paths beside the login route. @param tokens - the body of a login */
 function rowsOf(tokens: object): Readonly<Record<string, Row>> {
@@ -50,54 +49,19 @@ function rowsOf(tokens: object): Readonly<Record<string, Row>> {
   const created = { ...begun, 204: 'The account was created, but is not found yet.' }
   const mailed = { 202: { type: 'object', description: 'An e-mail is sent, if there is one.' } }
   const unproved = { 403: 'No session of the user, or the current password is wrong.' }
+  const changed = { ...begun, ...unproved }
+  const asked = { ...mailed, ...unproved }
+  const deleted = { ...done, ...unproved }
+  const both = 'currentPassword password'
   return {
-    'sign-up': { summary: 'Sign up', handle: signUp, body: 'email', responses: mailed },
-    'sign-up/finish': {
-      summary: 'Finish a sign-up',
-      handle: finishSignUp,
-      body: 'token password',
-      responses: created,
-    },
-    'password/forgot': {
-      summary: 'Ask for a link',
-      handle: forgotPassword,
-      body: 'email',
-      responses: mailed,
-    },
-    'password/reset': {
-      summary: 'Reset a password',
-      handle: resetPassword,
-      body: 'token password',
-      responses: done,
-    },
-    'password/change': {
-      summary: 'Change the password',
-      handle: changePassword,
-      body: 'currentPassword password',
-      needsSession: true,
-      responses: { ...begun, ...unproved },
-    },
-    'email/change': {
-      summary: 'Change the address',
-      handle: changeEmail,
-      body: 'email currentPassword',
-      needsSession: true,
-      responses: { ...mailed, ...unproved },
-    },
-    'email/confirm': {
-      summary: 'Confirm a new address',
-      handle: confirmEmail,
-      body: 'token',
-      needsSession: true,
-      responses: done,
-    },
-    'account/delete': {
-      summary: 'Delete the account',
-      handle: deleteAccount,
-      body: 'currentPassword',
-      needsSession: true,
-      responses: { ...done, ...unproved },
-    },
+    'sign-up': ['open', 'Sign up', signUp, 'email', mailed],
+    'sign-up/finish': ['open', 'Finish a sign-up', finishSignUp, 'token password', created],
+    'password/forgot': ['open', 'Ask for a link', forgotPassword, 'email', mailed],
+    'password/reset': ['open', 'Reset a password', resetPassword, 'token password', done],
+    'password/change': ['session', 'Change the password', changePassword, both, changed],
+    'email/change': ['session', 'Change the address', changeEmail, 'email currentPassword', asked],
+    'email/confirm': ['session', 'Confirm a new address', confirmEmail, 'token', done],
+    'account/delete': ['session', 'Delete the account', deleteAccount, 'currentPassword', deleted],
   }
 }
 
@@ -113,7 +77,7 @@ export function accountRoutes(login: string, tools: AccountTools): PluginRoute[]
   const isOffered = ([name]: [string, Row]): boolean =>
     (name !== 'sign-up' || isOpen) && (name !== 'account/delete' || given.remove !== undefined)
   const rows = Object.entries(rowsOf(carrier.schema(true))).filter(isOffered)
-  return rows.map(([name, { summary, handle, body, needsSession, responses }]) => {
+  return rows.map(([name, [access, summary, handle, body, responses]]) => {
     const names = body.split(' ')
     const schema = Type.Object(
       Object.fromEntries(names.map((each) => [each, members[each] as Type.TSchema])),
@@ -122,7 +86,7 @@ export function accountRoutes(login: string, tools: AccountTools): PluginRoute[]
       checkBody(schema, value)
       return value as Body
     }
-    const own = needsSession && {
+    const own = access === 'session' && {
       mark: { use: 'jwt' },
       notes: {
         responses: { ...ofSession, ...responses },

@@ -2,7 +2,6 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { toJson } from '../common/objects.js'
 import { isMessageKey, rejectionOf, type RejectionRow } from '../errors/rejections.js'
 import { credentialsOf } from '../http/authorization.js'
-import { challenge } from '../http/challenge.js'
 import { membersOf } from '../authenticators/any-of.js'
 import type { Registration } from '../feature.js'
 import type { LocalizedText } from '../http/language.js'
@@ -149,4 +148,20 @@ export function addVary(reply: FastifyReply, field: string): void {
   const names = fields.toLowerCase().split(/\s*,\s*/)
   if (names.includes('*') || names.includes(field.toLowerCase())) return
   void reply.header('vary', fields === '' ? field : `${fields}, ${field}`)
+}
+
+/** A quoted-string (RFC 9110 §5.6.4). */
+function quote(text: string): string {
+  return `"${text.replace(/["\\]/g, '\\$&')}"`
+}
+
+/** A challenge for `WWW-Authenticate` (RFC 9110 §11.6.1). @param parameters - by name; those that are undefined are left out */
+function challenge(
+  scheme: string,
+  parameters: Readonly<Record<string, string | undefined>>,
+): string {
+  const given = Object.entries(parameters).flatMap(([name, value]) =>
+    value === undefined ? [] : `${name}=${quote(value)}`,
+  )
+  return `${scheme} ${given.join(', ')}`
 }

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { sendDocument } from '../http/document.js'
+import { digestOf } from '../common/digest.js'
 import type { Feature, FeatureContext } from '../feature.js'
 import type { JwtService } from '../tokens/service.js'
 
@@ -39,9 +39,15 @@ export function create({ app, root, jwtService }: FeatureContext): Feature {
           scope: root,
           option: 'jwt.publish',
           ifTaken: "Choose another path: jwt: { publish: '/keys.json' }",
-          work(request, reply) {
-            const body = entry.service.jwks()
-            return sendDocument(request, reply, { body, type: 'application/jwk-set+json', maxAge })
+          work({ headers }, reply) {
+            const text = JSON.stringify(entry.service.jwks())
+            const tag = `"${digestOf(text)}"`
+            void reply.header('cache-control', `public, max-age=${maxAge}`).header('etag', tag)
+            const condition = headers['if-none-match'] ?? ''
+            // The weak comparison (RFC 9110 §13.1.2).
+            const tags: readonly string[] = condition.match(/"[^"]*"/g) ?? []
+            if (condition === '*' || tags.includes(tag)) return reply.code(304).send()
+            return reply.header('content-type', 'application/jwk-set+json').send(Buffer.from(text))
           },
         },
       ]

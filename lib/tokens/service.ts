@@ -3,13 +3,17 @@ import { AuthnUsageError } from '../errors/errors.js'
 import { kit } from '../common/kit.js'
 import { ownProperty } from '../common/objects.js'
 import { typOf } from '../common/typ.js'
-import { fillRules, resolveJwtConfig } from '../options/resolve-jwt.js'
+import {
+  fillRules,
+  resolveJwtConfig,
+  type ResolvedJwtConfig,
+  type ResolvedRules,
+} from '../options/resolve-jwt.js'
 import { check } from '../options/check.js'
 import { tokenHeaderSchema, verifyRulesSchema } from '../options/jwt-schemas.js'
 import { checkClaims, invalidToken, issued } from './claims.js'
 import { fingerprintOf } from './keys/key.js'
 import { KeyStore } from './keys/store.js'
-import type { ResolvedJwtConfig, ResolvedRules } from '../options/resolve-jwt.js'
 import type {
   JwkSet,
   JwtConfig,

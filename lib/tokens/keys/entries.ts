@@ -11,9 +11,10 @@ import {
   publicJwk,
   readKeyFile,
   thumbprintOf,
+  type Key,
+  type NameOf,
 } from './key.js'
 import { parsePair, parseSecret } from './parse.js'
-import type { Key, NameOf } from './key.js'
 import type { KeyEntry, KeyFileEntry, KeyFileSystem, PublicJwk } from '../../../types/keys.js'
 
 /** An entry of the option `jwt.keys`, or of a key set file. */

@@ -1,9 +1,17 @@
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
 import { algorithmOf, signingMethods, type KeyFamily } from '../../common/algorithms.js'
 import { ifUnset } from '../../errors/errors.js'
-import { keyError, misfit, keyNames, pemMarker } from './key.js'
+import {
+  keyError,
+  misfit,
+  keyNames,
+  pemMarker,
+  type Key,
+  type KeyMaterial,
+  type KeyTraits,
+  type NameOf,
+} from './key.js'
 import { checkWeakness } from './known-secrets.js'
-import type { Key, KeyMaterial, KeyTraits, NameOf } from './key.js'
 import type { JwtConfig, KeyPairConfig, SigningMethod } from '../../../types/jwt.js'
 
 const pairNames: readonly Exclude<KeyFamily, 'secret'>[] = ['rsa', 'ecdsa', 'eddsa']

@@ -1,12 +1,12 @@
 import { domainToASCII } from 'node:url'
 
-/** In characters (RFC 5321 §4.5.3.1.3, without the angle brackets). */
+/** The longest address, in characters (RFC 5321 §4.5.3.1.3, without the angle brackets). */
 export const longestEmail = 254
 
-/** What a host may consist of. In other text, `domainToASCII` drops line breaks and what follows a slash, and decodes `%61`. */
+/** The characters of a host. In other strings, `domainToASCII` drops line breaks and what follows a slash, and decodes `%61`. */
 const host = /^[a-z0-9.\u0080-\u{10ffff}-]+$/iu
 
-/** What browsers accept before the @ (HTML, "valid e-mail address"). Letters of other scripts could fold to ASCII ones. */
+/** The part before the @, as browsers accept it (HTML, "valid e-mail address"). Letters of other scripts could fold to ASCII ones. */
 const local = /^[a-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}$/i
 
 /** No IPv4 address, as which browsers also read numbers. */

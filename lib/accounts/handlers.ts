@@ -7,7 +7,7 @@ import { emailOf } from './email.js'
 import { linkInvalid, accountDigest, type OpenedLink, type Page } from './links.js'
 import { ask, changed, type AccountTools } from './tools.js'
 
-/** What a body has, as far as its route requires it. */
+/** The members of a body. Each route requires its own. */
 export interface Body {
   readonly email: string
   readonly token: string
@@ -48,7 +48,7 @@ function withLink(
     const tries = limits.link(claims)
     if ((await limits.count(tries)) > 0) throw linkInvalid('it was used, or tried too often')
     const sent = await use(claims, tools, body, request, reply)
-    // Otherwise it would work again after a change that was undone, as of an address to another one and back.
+    // Without this, the link would work again after a change that was undone, such as of an address to another one and back.
     await limits.useUp(tries)
     return sent
   }
@@ -120,7 +120,7 @@ export const forgotPassword: Handle = async (tools, body, request, reply) => {
   return reply.code(202).send({})
 }
 
-/** Nobody is logged in afterwards: the app may ask for a second factor at a login. */
+/** Begins no session: the app may ask for a second factor at a login. */
 export const resetPassword = withLink('reset', async (claims, tools, body, request, reply) => {
   const { password } = body
   const account = await tools.ofLink(claims, request)
@@ -145,7 +145,7 @@ export const changePassword: Handle = async (tools, body, request, reply) => {
     throw rejection('auth.current-password', { cause: changed })
   }
   tools.tell('password-changed', 'password-changed', account, sub, reply)
-  // Not by the address, which may be that of another account by now.
+  // The session begins by `sub`: the address may belong to another account by now.
   return sendBody(reply, await tools.sessions.begin(sub, request, reply))
 }
 
@@ -163,14 +163,14 @@ export const changeEmail: Handle = async (tools, body, request, reply) => {
     await Promise.all([
       // The owner of a taken address gets none: any user could request it again and again.
       isTaken || mails.send(request, 'email-confirm', email, user, link),
-      // In both cases, or it would tell the user which addresses have accounts.
+      // Sent in both cases: otherwise it would tell the user which addresses have accounts.
       mails.send(request, 'email-change', values.email, user, wayOut),
     ])
   })
   return reply.code(202).send({})
 }
 
-/** In a session of the user, since a stranger who opens the link must not confirm the change of an attacker. */
+/** Requires a session of the user: a stranger who opens the link must not confirm the change of an attacker. */
 export const confirmEmail = withLink('email', async (claims, tools, _body, request, reply) => {
   const own = await tools.subOf(tools.own(request), request)
   const { email = '', sub, state } = claims

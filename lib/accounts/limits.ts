@@ -5,10 +5,10 @@ import { clientOf } from '../throttle/throttle.js'
 import type { RedisCounters } from '../throttle/redis-counters.js'
 import type { ResolvedAccounts } from './options.js'
 
-/** How often something may be done, in so many seconds from the first time on. */
+/** A limit on how often something may be done in so many seconds, from the first time on. */
 type Quota = Readonly<Record<'most' | 'seconds', number> & { key: string }>
 
-/** How many passwords can be tried with a link. */
+/** The most passwords that can be tried with one link. */
 const mostTries = 10
 
 export type AccountLimits = ReturnType<typeof accountLimits>
@@ -21,7 +21,7 @@ export function accountLimits(
   const memory = new Counters(window)
   /** @returns 0 if it was counted; where a limit is reached, it counts for none: milliseconds to wait */
   const count = async (...quotas: Quota[]): Promise<number> => {
-    // At once, so that simultaneous requests do not exceed a limit.
+    // Counted in memory at once, so that simultaneous requests do not exceed a limit.
     for (const { key, most } of quotas) {
       const counted = memory.get(key)
       if (counted !== null && counted.consumedPoints >= most) return counted.msBeforeNext
@@ -47,9 +47,9 @@ export function accountLimits(
   }
   return {
     count,
-    /** Of e-mails to a mailbox. Requests are counted apart, by what was typed, since some of them send nothing. */
+    /** Limits e-mails to a mailbox. Requests are counted apart, by the typed address, since some of them send nothing. */
     mailbox: (address: string) => recipient('to', address),
-    /** Of uses of a link, for as long as it works, with the longest `clockTolerance`. */
+    /** Limits the uses of a link, for as long as it works with the longest `clockTolerance`. */
     link: ({ jti, exp }: { readonly jti: string; readonly exp: number }): Quota => {
       const seconds = Math.ceil(exp - Date.now() / 1000) + 300
       return { key: `link:${jti}`, most: mostTries, seconds }
@@ -65,7 +65,7 @@ export function accountLimits(
       await (await redis)?.penalty(key, seconds, most)
     },
     /**
-     * To be called when the links to a mailbox have become invalid. Changes of address still count: with new passwords in
+     * Deletes the counts of a mailbox whose links have become invalid. Changes of address still count: with new passwords in
      * between, an account could have any number of e-mails sent to a stranger.
      */
     async forget(email: string): Promise<void> {
@@ -77,5 +77,5 @@ export function accountLimits(
   }
 }
 
-/** What e-mails are requested for; `change` is counted by the account. */
+/** Requests for e-mails. Those of the kind `change` are counted by the account, others by the address. */
 type RequestKind = 'sign-up' | 'reset' | 'change'

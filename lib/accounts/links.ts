@@ -11,7 +11,7 @@ import type { SigningMethod } from '../../types/keys.js'
 export type Page = 'sign-up' | 'reset' | 'email'
 
 export interface LinkClaims {
-  /** Of a new account, or the new one of an account. */
+  /** The address of a new account, or the new address of an account. */
   readonly email?: string
   readonly sub?: string | number
   /** {@link accountDigest} of the account: the link dies when that changes. */
@@ -31,7 +31,7 @@ export interface Link {
   readonly expiresIn: number
 }
 
-/** Not that of access tokens (RFC 8725 §3.11). */
+/** Tells these tokens from access tokens (RFC 8725 §3.11). */
 const typ = 'account+jwt'
 
 export type Links = ReturnType<typeof accountLinks>
@@ -55,7 +55,7 @@ export function accountLinks(
   return {
     make(page: Page, claims: LinkClaims, expiresIn = linkExpiry): Link {
       const exp = Math.floor(Date.now() / 1000) + expiresIn
-      // Otherwise two links of one second would be one, and be used together.
+      // Without an id, two links of one second would be the same, and be used together.
       const jti = randomBytes(12).toString('base64url')
       const all = { ...claims, page, url, path, jti, exp }
       const token = service.generateTokenWithClaims(all, method, { typ })
@@ -77,7 +77,7 @@ export function accountLinks(
   }
 }
 
-/** A digest that tells nothing, since there is a salt in the hash. */
+/** The digest reveals nothing, since the hash contains a salt. */
 export function accountDigest({ email, passwordHash }: AccountValues): string {
   return digestOf(JSON.stringify([email, passwordHash]))
 }

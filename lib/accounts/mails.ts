@@ -19,7 +19,7 @@ export class Mails {
   readonly counts = { mails: 0, mailsFailed: 0 }
   /** Replaced by the test kit. */
   sendMail: AccountsOptions<object>['sendMail']
-  /** Of e-mails by the errors with which they have failed. */
+  /** The kinds of e-mails that have failed, by their errors. */
   readonly #kinds = new WeakMap<object, AccountMailKind>()
   readonly #pending = new Set<Promise<void>>()
   #deadline: number | undefined
@@ -33,7 +33,7 @@ export class Mails {
     this.sendMail = (mail) => options.sendMail(mail)
   }
 
-  /** Sends an e-mail that anybody can request, unless its mailbox has got too many. See {@link send}. */
+  /** Sends an e-mail that any client can request, unless its mailbox has got too many. See {@link send}. */
   async sendRequested(...mail: Parameters<Mails['send']>): Promise<void> {
     const [{ log }, kind, to] = mail
     if ((await this.limits.count(this.limits.mailbox(to))) === 0) return this.send(...mail)
@@ -60,7 +60,7 @@ export class Mails {
     }
   }
 
-  /** Does some work when the response has been sent. What it throws is logged. */
+  /** Does work when the response has been sent. What it throws is logged. */
   later(reply: FastifyReply, work: () => unknown): void {
     const sent = new Promise<void>((resolve) => finished(reply.raw, () => resolve()))
     const begun = sent.then(() => this.pause()).then(work)

@@ -41,7 +41,7 @@ type Row = readonly [
   responses: Responses,
 ]
 
-/** By their paths beside the login route. @param tokens - the body of a login */
+/** The routes by their paths beside the login route. @param tokens - the body of a login */
 function rowsOf(tokens: object): Readonly<Record<string, Row>> {
   const wrong = { 400: 'The body or the link is not valid, or the password is rejected.' }
   const done = { 204: 'Done.', ...wrong }

@@ -21,14 +21,13 @@ const recentLogin = 600_000
 /** With fewer different characters, a password is guessable however long it is. */
 const leastDifferent = 5
 
-/** A password that contains the part of the address before the @ is guessable with up to so many more characters. */
+/** A password is guessable if it is the part of the address before the @ with at most this many more characters. */
 const mostAdded = 4
 
 /** An account that was found. */
 export interface Account {
-  /** As `findByUsername` has returned it. */
+  /** The user that `findByUsername` has returned. */
   readonly user: object
-  /** What is stored. */
   readonly values: AccountValues
   /** False also where what is stored is no hash, such as `!` in Django. */
   readonly hasPassword: boolean
@@ -52,9 +51,8 @@ export const changed = 'the account has changed meanwhile'
 
 const fault = (cause: unknown): Error => faultOf('ERR_AUTH_ACCOUNTS', cause)
 
-/** What the routes share. */
 export class AccountTools {
-  /** For `stats()`. */
+  /** The count of created accounts. */
   created = 0
   readonly #users: UserService
   readonly #login: ResolvedLogin
@@ -84,7 +82,7 @@ export class AccountTools {
     return user === null ? null : this.accountOf(user)
   }
 
-  /** What is stored of a user. @throws ERR_AUTH_ACCOUNTS if the user lacks the field with the address */
+  /** Reads the account of a user. @throws ERR_AUTH_ACCOUNTS if the user lacks the field with the address */
   accountOf(user: object): Account {
     const { emailField } = this.resolved
     const { options, passwords } = this.registration
@@ -118,7 +116,7 @@ export class AccountTools {
     throw linkInvalid('it was used, or the account has changed')
   }
 
-  /** @throws ERR_AUTH_FORBIDDEN without a session of a user with an address, and where somebody else acts as the user */
+  /** @throws ERR_AUTH_FORBIDDEN without a session of a user with an address, and where another user acts as this one */
   own(request: FastifyRequest): Account {
     const user = storedUser<object>(request)
     // A request with a session has a token of this app, and so its claims.
@@ -150,7 +148,7 @@ export class AccountTools {
         throw code === 'ERR_AUTH_INVALID_CREDENTIALS' ? rejection('auth.current-password') : error
       },
     )
-    // The address may be that of somebody else by now.
+    // The address may belong to another user by now.
     if (accountDigest(this.accountOf(user).values) !== accountDigest(account.values)) {
       throw rejection('auth.current-password', { cause: changed })
     }
@@ -199,7 +197,7 @@ export class AccountTools {
     // Another request may have changed the password while this one was hashing. The session that it began must stay.
     const now = await this.find(sub, request)
     const isSame = now !== null && accountDigest(now.values) === accountDigest(account.values)
-    // Also proves that the store is there.
+    // This proves that the store is available, too.
     if (isSame) await this.sessions.revoke({ sub })
     if (!(await this.update(account, after))) return false
     try {

@@ -7,12 +7,12 @@ const [firstPause, longestPause] = [1_000, 30_000]
 /** Milliseconds since a time. A clock that is set back makes documents older, never younger. */
 export const since = (time: number): number => Math.abs(Date.now() - time)
 
-/** How a fetch has ended. `reason` is for the log, and null after a success; `isBack` is a success after failures. */
+/** The result of a fetch. `reason` is for the log, and null after a success; `isBack` means a success after failures. */
 export interface Outcome {
   readonly outcome: 'renewed' | 'failed'
   readonly reason: string | null
   readonly isBack: boolean
-  /** In milliseconds. */
+  /** Milliseconds. */
   readonly duration: number
 }
 
@@ -97,7 +97,7 @@ export abstract class Renewed<T> {
       const late = (): Error => new FetchError('it took too long')
       return await withTimeout(work(abort.signal), this.fetchTime, late)
     } finally {
-      // Also frees the connection of a response that was not read to its end.
+      // This also frees the connection of a response that was not read to its end.
       abort.abort()
       this.#aborts.delete(abort)
     }

@@ -20,7 +20,7 @@ type Issuers = NonNullable<AuthnOptions['issuers']>
 
 export const resolve = (given: Issuers): Issuers => given
 
-/** For the test kit. */
+/** The part of the feature that the test kit uses. */
 export interface IssuersTesting {
   /** Replaces the key set of an issuer. @returns undefined where there is none of this name */
   replaceKeys(

@@ -8,10 +8,10 @@ import type { SigningMethod } from '../../types/jwt.js'
 
 /** The usable keys of a set. */
 export interface IssuerKeys {
-  /** By `kid`, the verifier of each method that the key accepts. */
+  /** The verifiers of each key by the methods that it accepts. The keys are found by `kid`. */
   readonly keys: ReadonlyMap<string, ReadonlyMap<SigningMethod, VerifySignature>>
   readonly leftOut: number
-  /** How many of these had a private member, so that they must not be used. */
+  /** Counts the keys with a private member, which must not be used. */
   readonly compromised: number
 }
 

@@ -42,7 +42,7 @@ export const sha256 = (text: string): string => hash('sha256', text, 'base64url'
 function attemptOf({ name, issuer, authorizationParams: params }: ResolvedProvider, value: string) {
   const [bits = '', end, sentMaxAge = '', encoded = ''] = value.split('.')
   const path = Buffer.from(encoded, 'base64url').toString()
-  // What does not depend on the request is not taken from the browser, which can make an attempt of its own.
+  // A `max_age` of the options is not taken from the browser, which can make an attempt of its own.
   const maxAge = (typeof params === 'object' ? params.max_age : undefined) ?? sentMaxAge
   // Neither half tells anything about the other one, nor about the bits.
   const secrets = hash('sha512', bits, 'base64url')
@@ -79,7 +79,7 @@ export function keepAttempt({ state, value }: Attempt, start: string, reply: Fas
   addCookie(reply, name, value, life)
 }
 
-/** Also of another registration, whose cookies are in the same header. */
+/** These match the cookies of other registrations too, which are in the same header. */
 const nameForm = /^(?:__Host-)?(?:[A-Za-z0-9][\w.-]{0,63}-)?login-[\w-]{16}$/
 const valueForm = /^[\w-]{43}\.(\d{1,20})\.\d{0,20}\.[\w-]*$/
 

@@ -14,14 +14,14 @@ import type { Registration } from '../feature.js'
 import type { Work } from '../http/plugin-route.js'
 import type { UserService } from '../../types/user-service.js'
 
-/** What the two routes of a provider share. */
+/** The two routes of a provider share this. */
 export interface Routes {
   readonly registration: Registration
   readonly provider: Provider
   readonly returnTo: string
   /** Whether browsers withhold the cookies of a login after a redirect that began on another site. */
   readonly isStrict: boolean
-  /** What the names of cookies begin with. */
+  /** The beginning of the names of cookies. */
   cookieStart(request: FastifyRequest): string
   /** @throws Error with the status 400 for a header `Host` that is none */
   redirectUri(request: FastifyRequest): string
@@ -42,7 +42,7 @@ export function callback(routes: Routes): Work {
     // Each attempt has a name of its own, so that only its address has a limit.
     const counted = `login ${state}`
     const found = await provider.exchanges.run(request, async () => {
-      // In its turn, since those before it may have failed.
+      // Checked when its turn comes, since callbacks before it may have failed.
       await rejectThrottledToken(counted, request)
       try {
         const metadata = await provider.metadata()
@@ -126,7 +126,7 @@ export function redirectUris(
   return ({ protocol, host }) => {
     const uri = `${protocol}://${host}${below}`
     if (uri === text) return href
-    // Of 253 characters, and a port: parsing an international name takes longer than its length.
+    // A host has 253 characters at most, and a port. Parsing an international name takes more time than its length suggests.
     if (host.length > 260 || !URL.canParse(uri)) return badRequest('headers/host must be a host')
     ;[text, href] = [uri, new URL(uri).href]
     return href

@@ -79,7 +79,7 @@ function configure(
     clientSecret === undefined ? client.None() : authenticate(clientSecret),
   )
   const asked = [metadata.token_endpoint, metadata.jwks_uri, metadata.userinfo_endpoint]
-  // Those that are used were checked: http leads to this machine only.
+  // The addresses were checked: one with http leads to this machine.
   if (asked.some((each) => String(each).startsWith('http:'))) client.allowInsecureRequests(config)
   client.enableNonRepudiationChecks(config)
   config[client.customFetch] = fetchBy(provider, metadata, redirectUri)
@@ -90,7 +90,7 @@ function configure(
   return config
 }
 
-/** Errors of answers that are no success: anybody can make up codes. Without an answer, it is no fault of the client. */
+/** Errors of responses that are no success: any client can make up codes. A missing response is not the client's fault. */
 const failures = new WeakSet<object>()
 export const isFailure = (error: unknown): boolean =>
   failures.has(Object(error)) || (error as { code?: unknown }).code === 'ERR_AUTH_LOGIN_INVALID'
@@ -102,7 +102,7 @@ function fetchBy(provider: Provider, metadata: ServerMetadata, redirectUri: stri
     if (isKeySet) provider.configured = null
     const place = isKeySet ? 'key set' : body ? 'token endpoint' : 'UserInfo endpoint'
     const fail = (problem: string): Error => provider.unavailable(`the ${place} ${problem}`)
-    // As it is registered at the provider, where openid-client may write it in another way.
+    // The provider compares it with the registered string, which openid-client may normalize.
     if (body instanceof URLSearchParams) body.set('redirect_uri', redirectUri)
     let hasAnswered = false
     const work = async (signal: AbortSignal) => {
@@ -138,7 +138,7 @@ function fetchBy(provider: Provider, metadata: ServerMetadata, redirectUri: stri
   }
 }
 
-/** What openid-client leaves to the app. @throws ERR_AUTH_LOGIN_INVALID */
+/** Makes the checks that openid-client leaves to the app. @throws ERR_AUTH_LOGIN_INVALID */
 function checkClaims({ sub, azp, iat }: IDToken, { options }: Provider): void {
   // OpenID Connect Core §2
   if (sub === '' || sub.length > 255 || controlCharacter.test(sub))
@@ -150,7 +150,7 @@ function checkClaims({ sub, azp, iat }: IDToken, { options }: Provider): void {
 export const invalid = (cause: string): Error =>
   rejection('auth.login-failed', { code: 'ERR_AUTH_LOGIN_INVALID', cause })
 
-/** What messages of openid-client say. Only these names are taken from them, since they may quote tokens. */
+/** Messages of openid-client, and what the log says instead: they may quote tokens, so only these names are taken from them. */
 const problems: readonly (readonly [pattern: RegExp, problem: string])[] = [
   [/body "(sub)"/, '$1 of UserInfo'],
   [/"(iss|sub|aud|azp|exp|iat|nbf|nonce|auth_time)"/, 'claim $1 of the ID token'],

@@ -44,7 +44,7 @@ const provider = strict(
 
 export const schema = byName(provider, 'an object of providers by name')
 
-/** What a provider has by default. Its endpoints are addresses by the names of members of the metadata. */
+/** The defaults of a provider. `endpoints` has addresses by the names of members of the metadata. */
 const defaults = {
   scope: 'openid profile email',
   clockTolerance: 30,

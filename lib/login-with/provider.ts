@@ -103,7 +103,7 @@ export class Provider extends Renewed<ServerMetadata> {
   }
 }
 
-/** What is assumed of a provider whose metadata are not fetched, since the options have all that is needed. */
+/** These metadata are assumed where the options have all endpoints, so that nothing is fetched. */
 const undiscovered = {
   id_token_signing_alg_values_supported: signingMethods.filter((each) => !each.startsWith('HS')),
 }

@@ -6,14 +6,14 @@ export function isPath(text: string): boolean {
   if (text.length > 512 || Buffer.byteLength(text) > 512) return false
   // Browsers take a backslash for a slash, and drop tabs and line feeds.
   if (!/^\/(?!\/)[^\\\p{Cc}]*$/u.test(text) || !text.isWellFormed()) return false
-  // As in `/..//evil.example`.
+  // The path `/..//evil.example` becomes `//evil.example`, which is another host.
   return !new URL(text, 'https://app.invalid').pathname.startsWith('//')
 }
 
 /** A path for the header `Location`, as it came but for what a header cannot have. */
 const encodedPath = (path: string): string => path.replace(/[^\x21-\x7e]+/g, encodeURIComponent)
 
-/** Where a login ends: the option `returnTo` or `failureTo` of a provider. @throws ERR_AUTH_OPTION */
+/** The address to which a login leads at its end: the option `returnTo` or `failureTo` of a provider. @throws ERR_AUTH_OPTION */
 export function targetOf(option: string, text: string, trusted: readonly string[]): string {
   if (isPath(text)) return encodedPath(text)
   const url = URL.canParse(text) ? new URL(text) : null

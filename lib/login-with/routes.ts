@@ -26,7 +26,7 @@ export function providerRoutes(
   { name: jar, sameSite, trustedOrigins }: CookieSettings,
   provider: Provider,
 ): PluginRoute[] {
-  // Its options are there, since sessions and userService are.
+  // There is a login, since the feature requires sessions and userService.
   const login = wantedLogin(registration) as ResolvedLogin
   const { name, returnTo = '/', failureTo } = provider.options
   const option = `loginWith.${name}`

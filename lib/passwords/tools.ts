@@ -40,7 +40,7 @@ export async function createPasswordTools(
   const hashing = await openHashing(options, app, log)
   const tools = { hashing, userServiceTimeout, throttle }
   return {
-    /** What `app.authn` has. */
+    /** The members of `app.authn`. */
     api: passwordApi(hashing),
     /** Loads the engines of new and announced hashes. @throws (rejects) where one is missing */
     load: async (): Promise<void> => {
@@ -72,7 +72,7 @@ async function openHashing(
   const given = inheritHashing(app.hashing?.given, option)
   const hashing = resolveHashing(given, userServiceTimeout)
   const { wanted, profiles } = hashing
-  // Only this engine may be missing on a machine for which the package was installed.
+  // This engine is an optional package, so it may be missing.
   if (profiles.some(({ kind }) => kind === argon2)) await argon2.load()
   if (option !== undefined && isProduction() && isBelow(wanted, wanted.kind.owasp)) {
     log.warn(

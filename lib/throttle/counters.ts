@@ -5,12 +5,12 @@ export interface Counted {
   readonly msBeforeNext: number
 }
 
-/** How many keys are counted: up to 15 MB. */
+/** The most keys that are counted. They take up to 15 MB. */
 const most = 50_000
 
 /** Counts failures in memory, each for a while after the first one. With too many keys, the oldest are forgotten. */
 export class Counters {
-  /** In the order of their first failures, which is that in which they are forgotten. */
+  /** A map keeps the order of the first failures, in which they are forgotten. */
   readonly #counts = new Map<string, { points: number; readonly until: number }>()
 
   /** @param window - seconds from the first failure until it is forgotten */

@@ -3,14 +3,14 @@ import { rejection } from '../errors/errors.js'
 import { ABANDONED, isGone, onGone } from '../http/disconnect.js'
 import { clientOf } from './throttle.js'
 
-/** The look-ups of one client. */
+/** The look-ups of one client that run or wait. */
 interface Line {
   running: number
   /** A set keeps the order, and allows removal from the middle. Called with an error, a request stops to wait. */
   readonly waiting: Set<(error?: unknown) => void>
 }
 
-/** For each client. */
+/** The most look-ups of one client that run, and that wait. */
 const [maxRunning, maxWaiting] = [16, 1000]
 
 /**
@@ -42,7 +42,7 @@ export class Lookups {
       if (isGone(request)) throw ABANDONED
       return await work()
     } catch (error) {
-      // Otherwise each in the line would wait for the time-outs of all before it.
+      // Without this, each in the line would wait for the time-outs of all before it.
       if (String((error as { code?: unknown } | null)?.code).endsWith('_UNAVAILABLE')) {
         for (const leave of line.waiting) leave(error)
       }

@@ -32,7 +32,7 @@ export function openRedisCounters(
     try {
       return await withTimeout(answer, patience, () => new Error(`no answer in ${patience} ms`))
     } catch (error) {
-      // Only the message: ioredis adds the command to its errors, with keys made from usernames.
+      // The log gets the message alone: ioredis adds the command to its errors, with keys made from usernames.
       const { message } = error as Error
       if (isReportDue()) log.error({ err: { message } }, failing)
       return null

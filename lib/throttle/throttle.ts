@@ -128,7 +128,7 @@ export function spellingOf(name: string): string {
 }
 
 /**
- * What counts as one client, in every limit: an IPv4 address, or an IPv6 /48, since one customer of a provider may have all
+ * Every limit counts as one client: an IPv4 address, or an IPv6 /48, since one customer of a provider may have all
  * of it. Clients without an address, as on a Unix socket, count as one.
  */
 export function clientOf(ip: string | undefined): string {

@@ -1,22 +1,24 @@
-import type { FastifyReply } from 'fastify'
-import { isThenable } from '../common/objects.js'
-import { rejectionOf } from '../errors/rejections.js'
-import { faultOf } from '../errors/errors.js'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { membersOf, readsBasic } from '../authenticators/any-of.js'
+import { ignoreRejection, isThenable } from '../common/objects.js'
+import { faultOf, rejection } from '../errors/errors.js'
+import { rejectionOf, unrecognized } from '../errors/rejections.js'
 import { reportRejection } from '../events.js'
+import { credentialsOf } from '../http/authorization.js'
+import type { Authenticator } from '../../types/authenticator.js'
 import type { AuthenticationErrorLike, RejectionCode } from '../../types/errors.js'
 import { stateOf } from '../request/state.js'
 import type { LocalizedText } from '../http/language.js'
 import type { Guarded } from './decision.js'
-import { explained } from './explained.js'
 import { challengeSchemes, localize, sendRejection, setChallenges, messageOf } from './response.js'
 
 /**
  * Rejects a request. First the header `WWW-Authenticate` is set, which every 401 needs (RFC 9110 §15.5.2). Then
  * `onUnauthorized` of the authenticator may send a response; if it sends none, the default one is sent.
  */
-export function reject(guarded: Guarded, rejection: AuthenticationErrorLike): void {
+export function reject(guarded: Guarded, thrown: AuthenticationErrorLike): void {
   const { request, reply, done, policy, started, user } = guarded
-  const error = explained(guarded, rejection)
+  const error = explained(guarded, thrown)
   try {
     const schemes = challengeSchemes(policy.authenticator)
     const logFields = stateOf(request)?.logFields
@@ -76,4 +78,39 @@ function watchReply(reply: FastifyReply, code: RejectionCode): () => boolean {
     return send.apply(reply, args)
   }
   return () => called || reply.sent || reply.raw.headersSent
+}
+
+/**
+ * Says why credentials were rejected that an authenticator of another route would accept.
+ *
+ * @returns a rejection with that reason; `error` where the credentials are for an authenticator of this route, or for none
+ */
+function explained(
+  { request, policy: { members, registration } }: Guarded,
+  error: AuthenticationErrorLike,
+): AuthenticationErrorLike {
+  const accepted = members.flatMap(membersOf)
+  if (!unrecognized.has(error.code) || accepted.some((each) => isMeant(each, request))) return error
+  const isOther = (each: Authenticator): boolean =>
+    // `accepts` of configBasic compares the password.
+    !readsBasic(each) && each.accepts !== undefined && isMeant(each, request)
+  const [name] = [...registration.authenticators].find(([, each]) => isOther(each)) ?? []
+  if (name === undefined) return error
+  const feature = registration.features.find(({ authenticators }) => authenticators?.[name])
+  const key = feature?.notAccepted ?? 'auth.credentials-not-accepted'
+  return rejection(key, { cause: `not accepted here: ${name}` })
+}
+
+function isMeant(authenticator: Authenticator, request: FastifyRequest): boolean {
+  const { scheme } = authenticator
+  try {
+    if (authenticator.accepts !== undefined) {
+      const isAccepted: unknown = authenticator.accepts(request)
+      ignoreRejection(isAccepted)
+      return isAccepted === true
+    }
+    return scheme !== undefined && credentialsOf(request.headers.authorization, scheme) !== null
+  } catch {
+    return false
+  }
 }

@@ -1,4 +1,4 @@
-import { hash, randomFillSync } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { rejection } from '../errors/errors.js'
 import { MALFORMED } from '../http/authorization.js'
@@ -22,19 +22,10 @@ export type Attempt = ReturnType<typeof attemptOf>
 
 /** @param returnTo - a path from the query; empty for the default. @param maxAge - `max_age`; empty for none */
 export function newAttempt(provider: ResolvedProvider, returnTo: string, maxAge: string): Attempt {
-  const bits = randomBits()
+  const bits = randomBytes(32).toString('base64url')
   const end = Math.floor(Date.now() / 1000) + life
   const path = Buffer.from(returnTo).toString('base64url')
   return attemptOf(provider, `${bits}.${end}.${maxAge}.${path}`)
-}
-
-const pool = Buffer.alloc(4096)
-let used = pool.length
-
-/** 256 bits. Taken from a pool, since each call of the generator takes as long as all digests of an attempt. */
-function randomBits(): string {
-  if (used === pool.length) randomFillSync(pool, (used = 0))
-  return pool.toString('base64url', used, (used += 32))
 }
 
 export const sha256 = (text: string): string => hash('sha256', text, 'base64url')

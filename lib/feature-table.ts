@@ -113,7 +113,7 @@ export async function loadFeatures(
     if (!(isOn?.(all) ?? given !== undefined)) continue
     const { schema, resolve, create } = await load()
     if (schema !== undefined) check(schema, given, option)
-    const resolved = await resolve?.(given as never)
+    const resolved = resolve === undefined ? given : await resolve(given as never)
     made.push(create({ ...all, resolved: resolved as never }))
     resolvedBefore[option] = resolved
   }

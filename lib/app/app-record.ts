@@ -12,7 +12,6 @@ export function createRecord(root: FastifyInstance) {
     root,
     /** What its registrations share. */
     shared: { hashing: null, throttles: [] } as SharedHashing & SharedThrottles,
-    /** The root and all scopes. */
     instances: [root],
     routes: [] as DeclaredRoute[],
     /**

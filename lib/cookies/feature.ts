@@ -35,7 +35,7 @@ export interface CookiesTesting {
   cookieName(request: FastifyRequest): string
 }
 
-/** By the registrations, what {@link CookieSettings} says of the names. */
+/** The option `cookies.name` of each registration. */
 const names = new WeakMap<Registration, string>()
 
 /** The option `cookies`: tokens in cookies, which pages of other sites cannot use. */

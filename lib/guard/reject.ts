@@ -92,7 +92,7 @@ function explained(
   const accepted = members.flatMap(membersOf)
   if (!unrecognized.has(error.code) || accepted.some((each) => isMeant(each, request))) return error
   const isOther = (each: Authenticator): boolean =>
-    // `accepts` of configBasic compares the password.
+    // Basic is left out, because `accepts` of configBasic compares the password.
     !readsBasic(each) && each.accepts !== undefined && isMeant(each, request)
   const [name] = [...registration.authenticators].find(([, each]) => isOther(each)) ?? []
   if (name === undefined) return error

@@ -52,7 +52,7 @@ export interface RouteBody<Content = unknown> {
 }
 
 interface RouteNotes {
-  /** Besides those that all routes of the plugin have. */
+  /** The responses besides those that all routes of the plugin have. */
   readonly responses: Responses
   /** The authenticators whose credentials the route reads itself, and which a request may leave out. */
   readonly accepts?: readonly Authenticator[]

@@ -44,7 +44,7 @@ export function create({ app, root, jwtService }: FeatureContext): Feature {
             const tag = `"${digestOf(text)}"`
             void reply.header('cache-control', `public, max-age=${maxAge}`).header('etag', tag)
             const condition = headers['if-none-match'] ?? ''
-            // The weak comparison (RFC 9110 §13.1.2).
+            // The comparison is weak (RFC 9110 §13.1.2): it ignores `W/` before a tag.
             const tags: readonly string[] = condition.match(/"[^"]*"/g) ?? []
             if (condition === '*' || tags.includes(tag)) return reply.code(304).send()
             return reply.header('content-type', 'application/jwk-set+json').send(Buffer.from(text))

@@ -81,7 +81,7 @@ export async function presentedSession(
   const { attempts } = registrationOf(app) as Registration
   const handle = digestOf(token.handle)
   const { session, now } = await lookups.run(request, async () => {
-    // In its turn, since those before it may have been wrong.
+    // The throttle is asked when the request has its turn, since those before it may have been wrong.
     await attempts.rejectThrottledToken(handle, request)
     return client.call((store) => store.find(handle))
   })

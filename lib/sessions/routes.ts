@@ -51,7 +51,7 @@ export function sessionRoutes(
           'Revokes the session of a token, or with `everywhere` all sessions of its user.',
       }),
       path: login.logoutPath ?? besideLogin(login.path, 'logout'),
-      // Its access token may name the session.
+      // A logout needs no refresh token, since an access token names the session too.
       ...handling(
         sessionBody({ refreshToken: text, everywhere: Type.Boolean({ default: false }) }, true),
         logOut,

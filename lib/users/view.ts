@@ -1,7 +1,7 @@
 import { inspect } from 'node:util'
 import { isPlain } from '../common/objects.js'
 
-/** How password hashes begin that no other text begins like: of PHC, crypt(3), Django, Werkzeug, LDAP, Spring and others. */
+/** How password hashes begin, and no other string: PHC, crypt(3), Django, Werkzeug, LDAP, Spring and others. */
 const beginnings = [
   String.raw`\$(?:2[a-z]?\$|argon2|scrypt\$|pbkdf2|bcrypt|wp\$)`,
   String.raw`\$(?:[1356789y]|gy|md5|sha1|apr1)[$,](?:[^\s$]{0,64}\$){0,3}[./\w]{16}|\$[PHS]\$[./\w]{31}`,

@@ -24,7 +24,7 @@ t.test('without an engine, startup fails for argon2id, and says what to install'
   }
   const error = await rejectionOf(hashPassword('wonderland', { algorithm: 'argon2id' }))
   t.match(error, { code: 'ERR_AUTH_OPTION', message: process.versions.node })
-  const { json } = (await doctor.run?.({} as never, [], {} as never)) ?? {}
+  const { json } = (await doctor.run?.({}, [], {} as never)) ?? {}
   const note = { level: 'note', problem: /npm install @node-rs\/argon2/ }
   t.match((json as { findings: unknown[] }).findings.at(-1), note)
 })

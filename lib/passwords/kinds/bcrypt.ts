@@ -13,7 +13,6 @@ async function load(): Promise<typeof import('bcrypt')> {
   return (engine ??= (await import('bcrypt').catch(fail)).default)
 }
 
-/** A hash whose comparison takes the work of a cost. */
 function dummyHash(cost: number): string {
   return `$2b$${String(cost).padStart(2, '0')}$${'fastify.authn'.repeat(5).slice(0, 53)}`
 }

@@ -29,7 +29,7 @@ function formsOf(secret: Buffer): string[] {
   return [text, ...decoded.map((each) => each.trim()), ...encoded]
 }
 
-/** Why everybody can guess a secret, in words that follow "it"; null for one that is not known to be weak. */
+/** Says why a secret can be guessed, in words that follow "it"; null for one that is not known to be weak. */
 function weaknessOf(secret: Uint8Array): string | null {
   if (new Set(secret).size < 8) return 'has fewer than 8 different bytes'
   const isKnown = formsOf(Buffer.from(secret)).some((form) => lowerCase.has(form.toLowerCase()))

@@ -25,11 +25,7 @@ const faults: Readonly<Record<string, Row>> = {
     /503/,
   ],
   'status 404': [json({}, 404), ...unavailable, /404/],
-  'status 302': [
-    (r) => void r.writeHead(302, { location: '/keys' }).end(),
-    ...unavailable,
-    /302/,
-  ],
+  'status 302': [(r) => void r.writeHead(302, { location: '/keys' }).end(), ...unavailable, /302/],
   'status 200 of HTML': [
     (r) => void r.setHeader('content-type', 'text/html').end('<p>Hello'),
     ...unavailable,

@@ -13,11 +13,7 @@ const local = /^[a-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}$/i
 const domain =
   /^(?=.{1,253}$)(?![\d.]+$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/
 
-/**
- * An e-mail address as it is looked up, stored and compared: trimmed, in lower case, the domain as browsers send it (IDNA).
- *
- * @returns null for anything else
- */
+/** An e-mail address as it is stored and compared: trimmed, in lower case, the domain as browsers send it (IDNA). */
 export function emailOf(text: string): string | null {
   // IDNA takes the square of the characters.
   if (text.length > longestEmail) return null

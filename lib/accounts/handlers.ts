@@ -7,7 +7,6 @@ import { emailOf } from './email.js'
 import { linkInvalid, accountDigest, type OpenedLink, type Page } from './links.js'
 import { ask, changed, type AccountTools } from './tools.js'
 
-/** The members of a body. Each route requires its own. */
 export interface Body {
   readonly email: string
   readonly token: string
@@ -22,7 +21,6 @@ export type Handle = (
   reply: FastifyReply,
 ) => Promise<FastifyReply>
 
-/** @throws (rejects) Error with the status 400, ERR_AUTH_TOO_MANY_MAILS */
 async function recipientOf(
   { mails }: AccountTools,
   { email: text }: Body,
@@ -75,7 +73,6 @@ export const signUp: Handle = async (tools, body, request, reply) => {
 const unseen =
   'accounts.create() has stored an account, but findByUsername does not find it, so its user was not logged in. It may ask a replica that is behind: here it has to see the last write'
 
-/** Creates the account of a link to sign up, and logs its user in. */
 export const finishSignUp = withLink('sign-up', async (claims, tools, body, request, reply) => {
   const { email = '', invitation } = claims
   await requireFree(tools, email, request)

@@ -7,7 +7,6 @@ import type { AccountValues } from '../../types/accounts.js'
 import type { AuthenticationErrorLike } from '../../types/errors.js'
 import type { SigningMethod } from '../../types/keys.js'
 
-/** The page that a link opens. */
 export type Page = 'sign-up' | 'reset' | 'email'
 
 export interface LinkClaims {
@@ -37,11 +36,8 @@ const typ = 'account+jwt'
 export type Links = ReturnType<typeof accountLinks>
 
 /**
- * Links in e-mails. Their tokens are signed with the keys of the registration, so nothing is stored.
- *
- * @param options - the address of the pages, by which apps with the same keys tell their links apart
- * @param path - that of the login, by which registrations do
- * @throws ERR_AUTH_KEY without a key that signs
+ * Links in e-mails. Their tokens are signed with the keys of the registration, so nothing is stored. Apps with the same
+ * keys tell their links apart by `options.url`, the address of the pages, and registrations by the path of the login.
  */
 export function accountLinks(
   service: JwtService,
@@ -61,7 +57,6 @@ export function accountLinks(
       const token = service.generateTokenWithClaims(all, method, { typ })
       return { link: `${url}/${page}#${token}`, token, expiresIn }
     },
-    /** Verifies the token of a link to this page, and returns its claims. @throws ERR_AUTH_LINK_INVALID */
     read(page: Page, token: string): OpenedLink {
       let claims: object = {}
       try {
@@ -82,5 +77,4 @@ export function accountDigest({ email, passwordHash }: AccountValues): string {
   return digestOf(JSON.stringify([email, passwordHash]))
 }
 
-/** @param cause - for the log */
 export const linkInvalid = (cause: string): Error => rejection('auth.link-invalid', { cause })

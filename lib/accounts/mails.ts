@@ -40,7 +40,6 @@ export class Mails {
     log.info({ authenticator: 'account', kind }, 'An e-mail was not sent: its mailbox got too many')
   }
 
-  /** @throws (rejects) what `sendMail` throws */
   async send(
     request: FastifyRequest,
     kind: AccountMailKind,
@@ -90,11 +89,7 @@ export class Mails {
 const address = /(?<![^\s<>"'(])[^\s<>"'(]+(?:@|%40)[^\s<>"',;)]+/g
 const token = /(?<![\w-])[\w-]{10,}(?:\.[\w-]+){2}/g
 
-/**
- * Errors of HTTP clients have the request in them, and with it the link; messages may quote addresses and tokens.
- *
- * @param depth - how many causes are logged, since an error may be its own cause
- */
+/** Errors of HTTP clients contain the link; messages may quote addresses and tokens. An error may be its own cause. */
 function readable(error: unknown, depth = 5): object {
   const { message, code, cause } = Object(error) as Record<'message' | 'code' | 'cause', unknown>
   const found = [message, error].find((each) => typeof each === 'string') ?? typeof error

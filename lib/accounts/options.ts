@@ -49,7 +49,6 @@ const defaults = {
 
 export type ResolvedAccounts = ReturnType<typeof resolve>
 
-/** @throws ERR_AUTH_OPTION */
 export function resolve(given: AccountsOptions<object>) {
   checkAddress('accounts.url', given.url, true)
   return {

@@ -70,7 +70,6 @@ const ofSession = {
   403: 'No session of the user.',
 }
 
-/** @param login - the path of the login route */
 export function accountRoutes(login: string, tools: AccountTools): PluginRoute[] {
   const { carrier, authenticators, attempts } = tools.registration
   const { routeOptions, signUp: isOpen, given } = tools.resolved
@@ -109,7 +108,6 @@ export function accountRoutes(login: string, tools: AccountTools): PluginRoute[]
         try {
           return await handle(tools, given, request, reply)
         } catch (error) {
-          // Counted like a refresh token.
           if ((error as { code?: unknown }).code === 'ERR_AUTH_LINK_INVALID')
             await attempts.countRejectedToken(`link ${digestOf(given.token)}`, request)
           throw error

@@ -24,7 +24,6 @@ const leastDifferent = 5
 /** A password is guessable if it is the part of the address before the @ with at most this many more characters. */
 const mostAdded = 4
 
-/** An account that was found. */
 export interface Account {
   /** The user that `findByUsername` has returned. */
   readonly user: object
@@ -46,13 +45,11 @@ export async function ask<T>(work: () => T | Promise<T>): Promise<T> {
   }
 }
 
-/** A reason for the log. */
 export const changed = 'the account has changed meanwhile'
 
 const fault = (cause: unknown): Error => faultOf('ERR_AUTH_ACCOUNTS', cause)
 
 export class AccountTools {
-  /** The count of created accounts. */
   created = 0
   readonly #users: UserService
   readonly #login: ResolvedLogin
@@ -128,7 +125,6 @@ export class AccountTools {
     throw rejection('auth.forbidden', { cause: 'not a session of the user, or no address' })
   }
 
-  /** @returns the account of a request whose sender has proved to be its user */
   async prove(request: FastifyRequest, password: string | undefined) {
     const account = this.own(request)
     const sub = await this.subOf(account, request)
@@ -181,11 +177,8 @@ export class AccountTools {
   }
 
   /**
-   * Stores another password, and revokes all sessions before and after: a login with the old password may have begun before,
-   * and have ended after the first time.
-   *
-   * @returns whether the account was still the same
-   * @throws (rejects) ERR_AUTH_STORE_UNAVAILABLE, where the password stays
+   * Stores another password, and revokes all sessions before and after: a login with the old password may have begun
+   * before, and have ended after the first time. @returns whether the account was still the same
    */
   async setPassword(
     account: Account,

@@ -20,9 +20,7 @@ type Issuers = NonNullable<AuthnOptions['issuers']>
 
 export const resolve = (given: Issuers): Issuers => given
 
-/** The part of the feature that the test kit uses. */
 export interface IssuersTesting {
-  /** Replaces the key set of an issuer. @returns undefined where there is none of this name */
   replaceKeys(
     name: string,
     makeKeys: (issuer: ResolvedIssuer) => object,

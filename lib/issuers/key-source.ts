@@ -61,7 +61,6 @@ export class KeySource extends Renewed<KeySet> {
    * whether the last attempt failed or not.
    *
    * @returns a promise of the verifier, which may be the old one; null where nothing is fetched now
-   * @throws (rejects) AuthenticationError with the status 503, where too many requests wait already
    */
   renewed(): Promise<VerifySignature> | null {
     const running = this.isRunning || since(this.begunAt) >= limits.unknownKid ? this.begin() : null

@@ -6,7 +6,6 @@ import { fetchJson, FetchError, fetchMetadata } from '../http/fetch.js'
 import { limits } from './limits.js'
 import type { SigningMethod } from '../../types/jwt.js'
 
-/** The usable keys of a set. */
 export interface IssuerKeys {
   /** The verifiers of each key by the methods that it accepts. The keys are found by `kid`. */
   readonly keys: ReadonlyMap<string, ReadonlyMap<SigningMethod, VerifySignature>>
@@ -28,7 +27,6 @@ const methodsByKind: ReadonlyMap<string, readonly SigningMethod[]> = new Map([
 /** Members of private and symmetric keys (RFC 7518 §6.2.2, §6.3.2 and §6.4). */
 const privateMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
 
-/** Gets the key set from the address in the options or in the metadata. @throws FetchError, or an error of `fetch()` */
 export async function fetchKeySet(
   { issuer, jwksUri }: Pick<ResolvedIssuer, 'issuer' | 'jwksUri'>,
   signal: AbortSignal,
@@ -46,10 +44,7 @@ async function discover(issuer: string, signal: AbortSignal): Promise<URL | null
 
 /**
  * Reads a key set (RFC 7517 §5). Keys that cannot be used are left out; so is every one of several with the same `kid`,
- * because a token could mean any of them.
- *
- * @param algorithms - the methods that are accepted; undefined for those that the keys name
- * @throws FetchError when it is no key set, has too many keys, or none that can be used
+ * because a token could mean any of them. @throws FetchError for no key set, too many keys, or none that can be used
  */
 export function readJwks(
   document: unknown,
@@ -80,7 +75,6 @@ function hasPrivateMember(jwk: JsonWebKey): boolean {
   return privateMembers.some((member) => Object.hasOwn(jwk, member))
 }
 
-/** @returns nothing for a key that cannot be used */
 function verifiersOf(
   jwk: JsonWebKey,
   algorithms: readonly SigningMethod[] | undefined,

@@ -1,7 +1,4 @@
-/**
- * Limits of fetching and trusting keys. None of them is an option: other values would trust keys for too long after
- * their issuer has withdrawn them, or fetch too often.
- */
+/** None of them is an option: other values would trust withdrawn keys for too long, or fetch too often. */
 export const limits = {
   /** Milliseconds for a whole fetch: discovery, its fall-back and the key set, with their bodies. */
   fetchTime: 5_000,

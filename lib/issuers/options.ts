@@ -38,13 +38,7 @@ export type ResolvedIssuer = ReturnType<typeof resolveIssuer>
 
 const builtIn = new Set(['jwt', 'basic', 'configBasic'])
 
-/**
- * Checks the option `issuers`, and adds the defaults.
- *
- * @param taken - the names of the app's own authenticators
- * @param own - the issuer of the tokens that the app signs itself
- * @throws ERR_AUTH_OPTION
- */
+/** @param taken - the names of the app's authenticators. @param own - the issuer of tokens that the app signs itself */
 export function resolveIssuers(
   issuers: Readonly<Record<string, IssuerOptions>>,
   taken: readonly string[],

@@ -18,7 +18,6 @@ export class IssuerVerifier {
   readonly source: KeySource
   readonly issuer: ResolvedIssuer
 
-  /** @param cache - limits of the cache of verified tokens; false for none */
   constructor(issuer: ResolvedIssuer, cache: TokenCacheLimits | false, log: FastifyBaseLogger) {
     this.issuer = issuer
     // Each key set has a cache of its own: when the issuer withdraws a key, its tokens go with it.
@@ -96,8 +95,6 @@ const compact = /^[\w-]+\.[\w-]+\.[\w-]+$/
 /**
  * Reads the header of a token before its signature is verified. It only chooses one of our keys: keys in tokens, and
  * their addresses, are not used (RFC 8725 §3.10). Tokens of other issuers are rejected before any key is fetched.
- *
- * @throws AuthenticationError
  */
 function readHeader(
   token: string,

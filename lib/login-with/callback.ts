@@ -14,14 +14,12 @@ import type { Registration } from '../feature.js'
 import type { Work } from '../http/plugin-route.js'
 import type { UserService } from '../../types/user-service.js'
 
-/** The two routes of a provider share this. */
 export interface Routes {
   readonly registration: Registration
   readonly provider: Provider
   readonly returnTo: string
   /** Whether browsers withhold the cookies of a login after a redirect that began on another site. */
   readonly isStrict: boolean
-  /** The beginning of the names of cookies. */
   cookieStart(request: FastifyRequest): string
   /** @throws Error with the status 400 for a header `Host` that is none */
   redirectUri(request: FastifyRequest): string
@@ -61,7 +59,6 @@ export function callback(routes: Routes): Work {
   }
 }
 
-/** @throws ERR_AUTH_LOGIN_INVALID, ERR_AUTH_LOGIN_DENIED */
 function checkParameters(query: URLSearchParams, sendsIssuer: boolean, issuer: string): void {
   if (new Set(query.keys()).size < query.size) throw invalid('a parameter of the callback repeats')
   const iss = query.get('iss')
@@ -102,7 +99,6 @@ async function logIn(
   report(request, 'login', started, { provider: options.name })
 }
 
-/** @throws ERR_AUTH_LOGIN_REFUSED for none, TypeError */
 function usableName(name: unknown, provider: string): string | number {
   if (name === null || name === undefined) throw unknownUser('username() returned none')
   if (isUsableName(name)) return name
@@ -114,7 +110,6 @@ function usableName(name: unknown, provider: string): string | number {
 const unknownUser = (cause: string): Error =>
   rejection('auth.forbidden', { code: 'ERR_AUTH_LOGIN_REFUSED', cause })
 
-/** Makes the function that gives the parameter `redirect_uri`. */
 export function redirectUris(
   { app }: Registration,
   { redirectUri: given }: ResolvedProvider,

@@ -12,12 +12,7 @@ import type { IdTokenClaims, ProviderTokens } from '../../types/login-with.js'
 /** Milliseconds for which a key set is used without being fetched again. */
 const freshKeys = 10 * 60_000
 
-/**
- * Exchanges a code (OpenID Connect Core §3.1.3).
- *
- * @param parameters - of the callback, which were checked
- * @throws (rejects) ERR_AUTH_LOGIN_INVALID, ERR_AUTH_PROVIDER_UNAVAILABLE
- */
+/** Exchanges a code (OpenID Connect Core §3.1.3). @param parameters - those of the callback, already checked */
 export async function exchange(
   provider: Provider,
   metadata: ServerMetadata,

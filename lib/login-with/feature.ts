@@ -16,7 +16,6 @@ const needed =
 
 type Resolved = Awaited<ReturnType<typeof resolve>>
 
-/** @throws (rejects) ERR_AUTH_OPTION */
 export async function resolve(given: Readonly<Record<string, LoginProviderOptions>>) {
   const providers = Object.entries(given).map(([name, each]) => resolveProvider(name, each))
   const missing = (error: unknown): never => wrongOption(needed, error)

@@ -53,7 +53,6 @@ const defaults = {
 
 export type ResolvedProvider = LoginProviderOptions & typeof defaults & { readonly name: string }
 
-/** Checks what the schema cannot say, and adds defaults. @throws ERR_AUTH_OPTION */
 export function resolveProvider(name: string, given: LoginProviderOptions): ResolvedProvider {
   const place = `loginWith.${name}`
   if (!/^[A-Za-z0-9][\w-]{0,63}$/.test(name)) {
@@ -80,7 +79,6 @@ export function resolveProvider(name: string, given: LoginProviderOptions): Reso
   return { ...withDefaults(defaults, given), name, endpoints: addresses }
 }
 
-/** @throws ERR_AUTH_OPTION for what is no object of strings, or has a reserved parameter */
 export function checkParams(params: unknown, subject: string): Readonly<Record<string, string>> {
   const taken = reserved.split(' ')
   const isFine = ([name, value]: [string, unknown]): boolean =>

@@ -18,9 +18,7 @@ export class Provider extends Renewed<ServerMetadata> {
   send: Send | undefined = undefined
   /** The callbacks whose codes are exchanged: anybody can make up some, and each takes a connection. */
   readonly exchanges = new Lookups(128)
-  /** The last key set that was fetched. */
   keys: { readonly jwks: ExportedJWKSCache['jwks']; readonly fetchedAt: number } | null = null
-  /** The last configuration of openid-client, and what it was made of. */
   configured: {
     readonly config: Configuration
     readonly of: readonly unknown[]
@@ -62,7 +60,6 @@ export class Provider extends Renewed<ServerMetadata> {
     channelOf('provider').publish({ provider, outcome, reason, duration })
   }
 
-  /** @throws (rejects) ERR_AUTH_PROVIDER_UNAVAILABLE */
   async metadata(): Promise<ServerMetadata> {
     if (this.document === null) await this.begin()
     else if (this.age >= fresh) void this.begin()
@@ -76,7 +73,6 @@ export class Provider extends Renewed<ServerMetadata> {
     this.reset(null)
   }
 
-  /** @param cause - for the log. @returns ERR_AUTH_PROVIDER_UNAVAILABLE */
   unavailable(cause: string): Error {
     const retryAfter = Math.max(1, Math.ceil(this.pause / 1000))
     return rejection('auth.overloaded', {

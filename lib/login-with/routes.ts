@@ -20,7 +20,6 @@ import type { ResolvedLogin } from '../options/resolve.js'
 const overHttp =
   'fastify-authn: a login with a provider began over http, where browsers do not keep its cookie. If a proxy terminates TLS, set trustProxy of Fastify. This is logged once'
 
-/** The two routes of a provider. @throws ERR_AUTH_OPTION */
 export function providerRoutes(
   registration: Registration,
   { name: jar, sameSite, trustedOrigins }: CookieSettings,
@@ -144,7 +143,6 @@ function addressOf(
 
 const noParams = {}
 
-/** @throws ERR_AUTH_AUTHORIZATION_PARAMS */
 function paramsOf(
   { authorizationParams: given = noParams, name }: ResolvedProvider,
   request: FastifyRequest,

@@ -13,17 +13,14 @@ export interface Checked {
   readonly user: object
   /**
    * Reads the user again, since checking a password takes long.
-   *
-   * @throws (rejects) ERR_AUTH_INVALID_CREDENTIALS where the user is gone, or has another password or a later
-   * `validAfter` than when the check began; what the check throws
+   * @throws (rejects) ERR_AUTH_INVALID_CREDENTIALS where the user is gone, or has another password or a later `validAfter`
    */
   confirm(): Promise<void>
 }
 
 /**
- * Makes the function that finds the user of a username and a password, for Basic and for login. It rejects with an
- * AuthenticationError after the same work, whatever is wrong with the credentials; with an AuthenticationFault
- * when the user service or the password field fails; with ABANDONED when the client has disconnected.
+ * Makes the function that finds the user of a username and a password, for Basic and for login. It rejects after the
+ * same work, whatever is wrong with the credentials.
  *
  * @param validAfter - of a user: from when on its tokens are valid, in seconds since 1970
  */
@@ -101,7 +98,6 @@ async function compareInTurn(
   })
 }
 
-/** Makes the function that reads the hash of a user: null, with a warning, if it is no hash or above a ceiling. */
 function createHashReader({ passwordField, hashing }: CheckTools) {
   const { maxCost, maxMemory } = hashing
   const warned = new Set<HashKind>()

@@ -51,12 +51,7 @@ export class CredentialCache implements AcceptedPasswords {
     return isKnown
   }
 
-  /**
-   * Compares a password that is not cached. Simultaneous requests with the same credentials share one comparison. Other
-   * spellings of the username do not, since the time would then tell which users exist.
-   *
-   * @param compare - resolves to the spelling of the password that matches, or null; a match is cached
-   */
+  /** Equal requests at once share a comparison. Other spellings of a name do not: time would tell which users exist. */
   async share(
     { username, password, request }: Credentials,
     stored: string,

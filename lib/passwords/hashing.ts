@@ -27,7 +27,6 @@ export interface Profile<Kind extends HashKind = HashKind> {
 /** The longest password in bytes, without options of an app: longer texts take too much work (CVE-2013-1443). */
 export const longestText = 512
 
-/** The most bytes of a password that an algorithm accepts by default. */
 export const longestFor = ({ longest }: HashKind): number => Math.min(longest, longestText)
 
 const algorithm = oneOf(kinds.map(({ name }) => name))
@@ -54,11 +53,7 @@ const schema = options({
 
 const ofQueue = ['concurrency', 'maxMemory', 'maxQueue', 'maxWait'] as const
 
-/**
- * Checks the option of a registration, and adds that of the first one of its app, which has set the queue for all.
- *
- * @throws ERR_AUTH_OPTION
- */
+/** Checks the option, and adds that of the first registration of its app, which has set the queue for all. */
 export function inheritHashing(first?: HashingOptions, option: unknown = {}): HashingOptions {
   const given = withDefaults({}, check<HashingOptions>(schema, option, 'hashing'))
   const shared = { ...defaults.hashing, ...first }
@@ -77,11 +72,7 @@ export function inheritHashing(first?: HashingOptions, option: unknown = {}): Ha
 
 export type ResolvedHashing = ReturnType<typeof resolveHashing>
 
-/**
- * @param given - {@link inheritHashing} has checked it
- * @param timeout - seconds that `verify` of a foreign kind may take
- * @throws ERR_AUTH_OPTION
- */
+/** @param timeout - seconds that `verify` of a foreign kind may take. @throws ERR_AUTH_OPTION */
 export function resolveHashing(given: HashingOptions, timeout?: number) {
   const resolved = withDefaults(defaults.hashing, given)
   const { migrateFrom = [], maxCost, maxMemory, concurrency, maxQueue, maxWait, ...own } = resolved
@@ -125,12 +116,7 @@ export function resolveHashing(given: HashingOptions, timeout?: number) {
   return { wanted, profiles, known: [...kinds, ...foreign], ...ceilings, queue }
 }
 
-/**
- * Checks an algorithm and its parameters, and adds defaults.
- *
- * @param where - the name of their option, for errors; empty for the parameters of a function
- * @throws ERR_AUTH_OPTION
- */
+/** Checks an algorithm and its parameters, and adds defaults. @param where - the name of the option, for errors */
 export function profileOf(given: object, where = ''): Profile<HashAlgorithmKind> {
   const prefix = where === '' ? '' : `${where}.`
   const { algorithm: name = 'bcrypt', ...parameters } = withDefaults({}, given as HashingOptions)

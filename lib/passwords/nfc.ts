@@ -2,9 +2,7 @@ import { longestText } from './hashing.js'
 
 /**
  * A password as it is hashed: in NFC (RFC 8265 §4.2, NIST SP 800-63B-4 §3.1.1.2), since systems differ in whether they
- * compose the characters that are typed.
- *
- * @returns what has no NFC of {@link longestText} bytes, as it is: sorting its combining marks would take too long
+ * compose typed characters. A much longer one stays as it is: sorting its combining marks would take too long.
  */
 export function nfcOf(password: string): string {
   return Buffer.byteLength(password) > 3 * longestText ? password : password.normalize('NFC')

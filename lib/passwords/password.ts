@@ -16,7 +16,6 @@ import {
 
 let opened: Hashing | undefined
 
-/** Opens hashing without the options of an app: it has the default limits, and a false may be fast. */
 function openHashing(): Hashing {
   if (opened !== undefined) return opened
   const hashing = resolveHashing({})
@@ -27,10 +26,8 @@ function openHashing(): Hashing {
 /**
  * Hashes a password, in the same queue as login and Basic. For scripts: an app has `app.authn.hashPassword`, which knows
  * its options.
- *
  * @param password - its NFC, which is hashed, has 1 to 72 bytes of UTF-8 for bcrypt, else to 512
  * @param parameters - the algorithm, and its parameters; default: bcrypt of cost 10
- * @returns the hash to store
  * @throws (rejects) ERR_AUTH_OPTION for any other password, for invalid parameters, and without the engine;
  * ERR_AUTH_OVERLOADED (503) when too much hashing waits: in scripts, hash one password after the other;
  * ERR_AUTH_HASHING when the engine fails
@@ -46,7 +43,6 @@ export async function hashPassword(
 /**
  * Compares a password with a stored hash of bcrypt, argon2id, argon2i or scrypt. For scripts: a false may be fast. An app
  * has `app.authn.verifyPassword`, whose time does not tell why.
- *
  * @param storedHash - anything but a hash, and one of more cost or memory than apps accept by default, is false
  * @throws (rejects) ERR_AUTH_OPTION for a password that is no string, and where the engine of the hash is not installed;
  * ERR_AUTH_OVERLOADED (503) when too much hashing waits; ERR_AUTH_HASHING when the engine fails
@@ -64,7 +60,6 @@ export async function verifyPassword(
 
 /**
  * Whether a stored hash is weaker than wanted, or of another algorithm. Stronger ones are left alone.
- *
  * @param storedHash - as the user service returns it; what is no hash is true
  * @param parameters - those that new hashes have; default: bcrypt of cost 10
  * @throws ERR_AUTH_OPTION for invalid parameters
@@ -76,7 +71,6 @@ export function needsRehash(
   return isOutdated(wantedOf(parameters), parseHash(String(storedHash), kinds))
 }
 
-/** @throws ERR_AUTH_OPTION */
 function wantedOf(parameters: unknown): Profile<HashAlgorithmKind> {
   const schema = Type.Object({}, { description: 'an object, such as { cost: 12 }' })
   return profileOf(check<object>(schema, parameters, 'parameters'))

@@ -13,7 +13,6 @@ interface QueueSettings {
   readonly maxWait: number
 }
 
-/** Places and memory for hashing, and the requests that wait for it, in order of arrival. */
 class Slots {
   /** The callbacks of waiting requests in order of arrival, each with the memory that it needs in KiB. */
   readonly waiting = new Map<() => void, number>()
@@ -49,10 +48,7 @@ class Slots {
 /** Shared by queues without settings of their own, since they share the cores, the memory and the thread pool. */
 let processSlots: Slots | undefined
 
-/**
- * How many hashes run at once: one for each core, but one less than the thread pool of libuv has threads
- * (`UV_THREADPOOL_SIZE`, default 4), so that file and DNS work never waits for them.
- */
+/** Leaves one thread of libuv's pool (`UV_THREADPOOL_SIZE`, default 4), so that file and DNS work never waits. */
 function defaultConcurrency(): number {
   const { UV_THREADPOOL_SIZE: size } = process.env
   // libuv reads the variable with atoi(), and takes at least one thread.
@@ -62,8 +58,7 @@ function defaultConcurrency(): number {
 
 /**
  * Limits how many passwords are hashed at once, and how much memory they take. Without it, 64 bcrypts keep file and
- * DNS work of the app waiting for seconds; see bench/flood.ts. The usual queue libraries (fastq, p-queue, async) cannot
- * remove one that waits.
+ * DNS work of the app waiting for seconds; see bench/flood.ts. The usual queue libraries cannot remove one that waits.
  */
 export class HashingQueue {
   readonly stats = { running: 0, waiting: 0, rejected: 0, memory: 0, replaced: 0 }
@@ -84,10 +79,8 @@ export class HashingQueue {
   }
 
   /**
-   * @param work - called with `true` when it had to wait
-   * @param request - removed from the queue when its client disconnects
-   * @param wanted - KiB that it takes
-   * @throws ERR_AUTH_OVERLOADED when too many wait, in all or of the client of the request, or when one waits too long; ABANDONED
+   * @param wanted - KiB that the work takes
+   * @throws ERR_AUTH_OVERLOADED when too many wait, in all or of the client, or when one waits too long; ABANDONED
    */
   async run<T>(
     work: (waited: boolean) => Promise<T>,

@@ -9,7 +9,6 @@ import { findUser } from '../users/user.js'
 import { viewOf } from '../users/view.js'
 import type { UserService } from '../../types/user-service.js'
 
-/** What the check of a username and a password works with. */
 export interface CheckTools {
   readonly userService: UserService
   readonly passwordField: string
@@ -27,7 +26,6 @@ export interface CheckTools {
 export function createRehash(tools: CheckTools) {
   const { userService, passwordField, userServiceTimeout, hashing } = tools
   const { wanted, queue } = hashing
-  /** Stored hashes for which a new one is under way. */
   const running = new Set<string>()
   const isPossible = (matched: string, stored: StoredHash): boolean => {
     // bcrypt ignores the end of a longer password, so the new hash would match the beginning alone, or more than it did.

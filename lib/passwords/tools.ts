@@ -19,7 +19,6 @@ import type { ResolvedOptions } from '../options/resolve.js'
 import type { Authn } from '../../types/authn.js'
 import type { HashingOptions } from '../../types/passwords.js'
 
-/** Shared by all registrations of an app. */
 export interface SharedHashing {
   /** The queue and the option `hashing` of the first registration, which are the defaults of the others. */
   hashing: { readonly queue: HashingQueue; readonly given: HashingOptions } | null
@@ -29,7 +28,6 @@ type Users = Pick<CheckTools, 'userService' | 'passwordField'>
 
 export type PasswordTools = Awaited<ReturnType<typeof createPasswordTools>>
 
-/** Opens the hashing of a registration. @param checks - what its checks of passwords share with its other attempts */
 export async function createPasswordTools(
   options: ResolvedOptions,
   app: SharedHashing,
@@ -40,17 +38,13 @@ export async function createPasswordTools(
   const hashing = await openHashing(options, app, log)
   const tools = { hashing, userServiceTimeout, throttle }
   return {
-    /** The members of `app.authn`. */
     api: passwordApi(hashing),
-    /** Loads the engines of new and announced hashes. @throws (rejects) where one is missing */
     load: async (): Promise<void> => {
       for (const { kind } of hashing.profiles) await kind.load()
     },
     /** Whether a stored string is a hash of any kind that the options know, above the ceilings too. */
     isHash: (stored: string): boolean => parseHash(stored, hashing.known) !== null,
-    /** Whether a new password, in NFC, has at most the bytes that are hashed. */
     fits: (password: string): boolean => Buffer.byteLength(password) <= longestOf(hashing),
-    /** Hashes a new password. @throws (rejects) as {@link hashInTurn}; ABANDONED when the client has disconnected */
     hashNew: (password: string, request: FastifyRequest): Promise<string> =>
       hashInTurn(hashing, password, longestOf(hashing), request),
     basicCheck: (users: Users) => createCredentialCheck({ ...tools, ...users, cache }),
@@ -63,7 +57,6 @@ export async function createPasswordTools(
   }
 }
 
-/** @throws (rejects) ERR_AUTH_OPTION */
 async function openHashing(
   { hashing: option, maxPasswordBytes, userServiceTimeout }: ResolvedOptions,
   app: SharedHashing,

@@ -5,7 +5,6 @@ import type { HashAlgorithmKind, HashKind, StoredHash } from './kinds/hash-kind.
 import { nfcOf } from './nfc.js'
 import type { HashingQueue } from './queue.js'
 
-/** The options of an app that comparing and hashing need. */
 export interface Hashing extends Omit<ResolvedHashing, 'queue'> {
   readonly queue: HashingQueue
   readonly maxPasswordBytes: number | false
@@ -36,7 +35,6 @@ export function parseHash(text: string, known: readonly HashKind[]): StoredHash 
   return null
 }
 
-/** Functions that are called before the password is compared, and after a wrong one. */
 interface Steps {
   readonly request?: FastifyRequest
   before?(waited: boolean): void | Promise<void>
@@ -63,14 +61,9 @@ function planOf({ profiles, maxPasswordBytes }: Hashing, text: string, stored: S
 }
 
 /**
- * Compares the NFC of a password, then the password as it was typed, which is what other programs hash. A
- * mismatch takes the work of all profiles for each, even if the stored hash is weaker or the client disconnects
- * meanwhile: its time must not tell which users exist.
- *
- * @param stored - null for a user who does not exist or has no hash
- * @returns what matches; null for nothing
- * @throws (rejects) ERR_AUTH_HASHING; ERR_AUTH_USER_SERVICE_TIMEOUT, while the place in the queue stays taken; what
- * the queue and `before` throw
+ * Compares the NFC of a password, then the password as it was typed, which is what other programs hash. A mismatch
+ * takes the work of all profiles for each, even if the stored hash is weaker or the client disconnects meanwhile: its
+ * time must not tell which users exist. After ERR_AUTH_USER_SERVICE_TIMEOUT, the place in the queue stays taken.
  */
 export function verifyInTurn(
   hashing: Hashing,
@@ -129,7 +122,6 @@ export async function hashInTurn(
   return queue.run(work, request, kind.memory(strength))
 }
 
-/** Whether a stored hash is replaced by one of the wanted strength. */
 export function isOutdated(
   { kind, strength }: Profile<HashAlgorithmKind>,
   stored: StoredHash | null,
@@ -139,7 +131,6 @@ export function isOutdated(
   return stored === null || stored.name !== kind.name || isBelow(stored, least)
 }
 
-/** @throws ERR_AUTH_OPTION */
 export function requireText(password: unknown): asserts password is string {
   if (typeof password === 'string') return
   wrongOption(`verifyPassword: found a password of type ${typeof password}, expected a string.`)

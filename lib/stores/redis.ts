@@ -39,7 +39,6 @@ export function runnerOf<Name extends string>(
   }
 }
 
-/** Checks the arguments of a store. @param methods - that the client needs @throws ERR_AUTH_OPTION */
 export function openRedis<Client>(
   client: unknown,
   options: { readonly prefix?: unknown } | undefined,
@@ -56,7 +55,6 @@ export function openRedis<Client>(
   return { client: client as Client, prefix }
 }
 
-/** @throws ERR_AUTH_OPTION */
 export function checkStorePrefix(prefix: unknown, where: string): string {
   if (typeof prefix === 'string' && /^[\w.:-]{1,64}$/.test(prefix)) return prefix
   return wrongOption(

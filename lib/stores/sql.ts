@@ -9,11 +9,7 @@ export interface SqlResult {
 /** The values of `$1`, `$2` … in a statement. */
 export type SqlParams = (string | number | null)[]
 
-/**
- * Runs one statement of PostgreSQL, on any connection.
- *
- * @param text - the statement, with `$1`, `$2` … for its parameters
- */
+/** Runs one statement of PostgreSQL, with `$1`, `$2` … for its parameters, on any connection. */
 export type SqlQuery = (text: string, params: SqlParams) => PromiseLike<SqlResult>
 
 export type Row = Readonly<Record<string, unknown>>
@@ -35,12 +31,7 @@ export function checkSqlPrefix(prefix: unknown, where: string, example: string):
   )
 }
 
-/**
- * Checks the options of a store, whose name and command are for errors, such as `sqlSessions` and `sessions`.
- *
- * @returns the prefix, a function that runs statements, and what to do where the tables are missing
- * @throws ERR_AUTH_OPTION
- */
+/** Checks the options of a store, whose name and command, such as `sqlSessions` and `sessions`, are for errors. */
 export function openSql(
   options: SqlOptions,
   { factory, command }: { readonly factory: string; readonly command: string },

@@ -14,7 +14,6 @@ interface StoreOptions<Store> {
     readonly isLocal: boolean
     open(name: string): Store
   }
-  /** The name of the registration. */
   readonly name: string
   /** Logged in production: what it means that the store is in the memory of this process. */
   readonly ifLocal: string
@@ -27,12 +26,7 @@ interface StoreOptions<Store> {
 /** The scopes of each root that have records in a store, by option, prefix and name. */
 const scopes = new WeakMap<FastifyInstance, Map<string, FastifyInstance>>()
 
-/**
- * Opens the store of a registration.
- *
- * @returns the store, how requests call it, and what tells its records from those of other registrations
- * @throws ERR_AUTH_OPTION where another registration of the app has the same records
- */
+/** Opens the store of a registration. @throws ERR_AUTH_OPTION where another one of the app has the same records */
 export function openStore<Store>(
   { app, root }: { readonly app: FastifyInstance; readonly root: FastifyInstance },
   { option, factory, name, ifLocal, ifUnavailable, patience }: StoreOptions<Store>,
@@ -64,7 +58,6 @@ export class StoreClient<Store> {
     private readonly patience: number,
   ) {}
 
-  /** @throws (rejects) ERR_AUTH_STORE_UNAVAILABLE */
   async call<T>(call: (store: Store) => Promise<T>, seconds = this.patience): Promise<T> {
     try {
       const late = (): Error => new Error(`no answer in ${seconds} s`)

@@ -5,7 +5,6 @@ import type { FailureKeys, Throttle } from './throttle.js'
 /** Knows which password was accepted last for a username at an address. */
 export interface AcceptedPasswords {
   accept(who: string, password: string): void
-  /** @returns null where none is known */
   accepts(who: string, password: string): boolean | null
 }
 
@@ -14,10 +13,7 @@ export class Attempt {
   #keys: FailureKeys | null = null
   #isCounted = false
 
-  /**
-   * @param username - failures are counted by it, beside the address: for a token, what tells it from others
-   * @param password - empty for a token
-   */
+  /** @param username - for a token, what tells it from others. @param password - empty for a token */
   constructor(
     private readonly tools: {
       readonly throttle: Throttle | null
@@ -39,11 +35,8 @@ export class Attempt {
   }
 
   /**
-   * Rejects the attempt after too many failures. A cached password passes where only its username has too many, so that guesses
-   * do not lock out a user at the same address.
-   *
-   * @param everywhere - `true`: also ask Redis, which costs a round trip; then a cached password does not pass
-   * @returns a promise only where there is something to look up: it rejects with ERR_AUTH_TOO_MANY_ATTEMPTS
+   * Without `everywhere`, a cached password passes where only its username has too many failures, so that guesses do not
+   * lock out a user at the same address. With it, Redis is asked too, which costs a round trip.
    */
   rejectIfThrottled(everywhere = false): Promise<void> | undefined {
     const { throttle } = this.tools
@@ -64,7 +57,6 @@ export class Attempt {
     throw rejection('auth.too-many-attempts', { retryAfter: Math.ceil(wait / 1000) })
   }
 
-  /** Undoes {@link countInAdvance}. */
   #uncount(throttle: Throttle): void {
     const { username, address } = this.#who(throttle)
     for (const key of [username, address]) throttle.memory.reward(key)
@@ -78,18 +70,13 @@ export class Attempt {
     throttle.count(this.#who(throttle))
   }
 
-  /** Counts the attempt as a failure for all processes. */
   async commitFailure(): Promise<void> {
     this.countInAdvance()
     const { throttle } = this.tools
     if (throttle !== null) await throttle.share(this.#who(throttle))
   }
 
-  /**
-   * Deletes the failures of the username; those of the address stay.
-   *
-   * @param cached - `true`: saves asking Redis where this process has counted no failure
-   */
+  /** Deletes the failures of the username; those of the address stay. @param cached - asks Redis only if there are any */
   async succeeded(cached = false): Promise<void> {
     const { throttle, cache } = this.tools
     if (throttle === null || (cached && !throttle.hasFailed(this.request.ip))) return

@@ -9,7 +9,6 @@ interface Throttles {
   readonly tokens: Throttle | null
 }
 
-/** Shared by all registrations of an app. */
 export interface SharedThrottles {
   readonly throttles: { readonly made: Throttles; readonly key: readonly unknown[] }[]
 }
@@ -27,17 +26,10 @@ export async function createAttempts(
   const tokenAttempt = (name: string, request: FastifyRequest) =>
     new Attempt({ throttle: tokens, cache: null }, name, '', request)
   return {
-    /** Null where the option `throttle` is false. */
     throttle,
-    /** An attempt whose credentials are checked elsewhere. */
     openAttempt: (username: string, password: string, request: FastifyRequest) =>
       new Attempt({ throttle, cache }, username, password, request),
-    /**
-     * Counts a refresh token, an API key, a link or a code that was rejected.
-     *
-     * @param name - what failures are counted by, beside the address
-     * @throws (rejects) ERR_AUTH_TOO_MANY_ATTEMPTS after too many
-     */
+    /** Counts a refresh token, API key, link or code that was rejected. @throws (rejects) ERR_AUTH_TOO_MANY_ATTEMPTS */
     countRejectedToken: async (name: string, request: FastifyRequest): Promise<void> => {
       const attempt = tokenAttempt(name, request)
       await attempt.rejectIfThrottled(true)
@@ -50,9 +42,7 @@ export async function createAttempts(
   }
 }
 
-/**
- * Registrations with the same users and settings share one throttle, or two login routes would allow twice the guesses.
- */
+/** Registrations with the same users and settings share one, or two login routes would allow twice the guesses. */
 async function throttlesOf(
   { throttle: settings, userService }: ResolvedOptions,
   app: SharedThrottles,

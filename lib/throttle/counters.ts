@@ -1,4 +1,3 @@
-/** Failures under one key. */
 export interface Counted {
   readonly consumedPoints: number
   /** Milliseconds until they are forgotten. */

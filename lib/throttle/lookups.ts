@@ -10,13 +10,11 @@ interface Line {
   readonly waiting: Set<(error?: unknown) => void>
 }
 
-/** The most look-ups of one client that run, and that wait. */
 const [maxRunning, maxWaiting] = [16, 1000]
 
 /**
- * Limits how many look-ups of one client run in a store at once. Whoever knows the form of a key can make up any number
- * of keys, and each is a query: without a limit, those of one client would fill the connections of the store.
- * The same goes for codes, which a provider looks up.
+ * Limits how many look-ups of one client run at once. Whoever knows the form of a key can make up any number, and each
+ * is a query: they would fill the connections of the store. The same goes for codes, which a provider looks up.
  */
 export class Lookups {
   readonly #lines = new Map<string, Line>()
@@ -25,11 +23,7 @@ export class Lookups {
   /** @param most - how many run at once for all addresses together */
   constructor(private readonly most = Infinity) {}
 
-  /**
-   * @param request - leaves the line when its client disconnects
-   * @param work - the look-up: if it finds the store or the provider unavailable, so does the rest of the line
-   * @throws (rejects) ERR_AUTH_OVERLOADED where the line is full, or too many run; ABANDONED; what `work` rejects with
-   */
+  /** @throws (rejects) ERR_AUTH_OVERLOADED where the line is full, or too many run; ABANDONED; what `work` throws */
   async run<T>(request: FastifyRequest, work: () => Promise<T>): Promise<T> {
     if (isGone(request)) throw ABANDONED
     const client = clientOf(request.ip)
@@ -62,7 +56,6 @@ export class Lookups {
   }
 }
 
-/** Waits until one that runs hands over its place. */
 function wait({ waiting }: Line, request: FastifyRequest): Promise<void> {
   if (waiting.size >= maxWaiting) throw rejection('auth.overloaded', { retryAfter: 1 })
   return new Promise((resolve, reject) => {

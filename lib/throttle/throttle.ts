@@ -11,7 +11,6 @@ const mostNetworks = 16
 
 /** Counts failed attempts in memory and, where configured, in Redis. Limits hold while Redis is down or read-only. */
 export class Throttle {
-  /** Count of rejections, for `app.authn.stats()`. */
   throttled = 0
   readonly memory: Counters
 
@@ -28,10 +27,6 @@ export class Throttle {
     return !this.memory.isEmpty && this.memory.get(failingAt(this.#placeOf(ip).place)) !== null
   }
 
-  /**
-   * The keys under which failures are counted now. Spellings that many databases treat as one name, such as another case or
-   * accent, share one key.
-   */
   keysOf(name: string, ip: string | undefined): FailureKeys {
     const { place, networks } = this.#placeOf(ip)
     // Redis must not learn usernames.
@@ -49,7 +44,6 @@ export class Throttle {
     return isWide ? { place: wide, networks: null } : { place: address, networks }
   }
 
-  /** Counts a failure in this process. */
   count({ username, address, networks, failing }: FailureKeys): void {
     const { memory } = this
     memory.penalty(username)
@@ -58,7 +52,7 @@ export class Throttle {
     memory.set(failing, 1, this.settings.window * 1000)
   }
 
-  /** Counts it in Redis too, from which this process learns what others have counted. */
+  /** Counts a failure in Redis too, from which this process learns what others have counted. */
   async share({ username, address, networks }: FailureKeys): Promise<void> {
     const { redis, memory } = this
     if (redis === null) return
@@ -72,10 +66,7 @@ export class Throttle {
     if (isFirst) learn(networks, await redis.penalty(networks))
   }
 
-  /**
-   * @param everywhere - `true`: also ask Redis, which costs a round trip
-   * @returns milliseconds until the next attempt, the most of both counts: of the username, and of the address
-   */
+  /** Milliseconds to wait, for the username and the address. @param everywhere - also ask Redis: a round trip */
   waits({ username, address }: FailureKeys, everywhere: boolean): Promise<[number, number]> {
     const { perUsername, perAddress } = this.settings
     const asked = everywhere && this.redis !== null ? [this.memory, this.redis] : [this.memory]
@@ -90,7 +81,6 @@ export class Throttle {
   }
 }
 
-/** Opens the counters that processes share in Redis, whose package is loaded only then. Null without the option `redis`. */
 export async function sharedCounters(
   settings: ResolvedThrottle,
   log: FastifyBaseLogger,
@@ -127,10 +117,7 @@ export function spellingOf(name: string): string {
   return bare.replace(ignored, '').trim().toUpperCase()
 }
 
-/**
- * Every limit counts as one client: an IPv4 address, or an IPv6 /48, since one customer of a provider may have all
- * of it. Clients without an address, as on a Unix socket, count as one.
- */
+/** An IPv4 address, or an IPv6 /48, which one customer may have as a whole. Clients on Unix sockets count as one. */
 export function clientOf(ip: string | undefined): string {
   return addressOf(ip).replace(/:[^:]*::\/64$/, '::/48')
 }

@@ -8,8 +8,6 @@ const scopesOfClaims = new WeakMap<object, { scope: unknown; scp: unknown; names
 /**
  * The scopes of a token: those of the claim `scope` where it is there, a string of names separated by spaces (RFC 8693
  * §4.2), otherwise those of the claim `scp`, such a string or an array of names.
- *
- * @param claims - anything but an object has no scopes
  */
 export function scopesOf(claims: unknown): ReadonlySet<string> {
   if (typeof claims !== 'object' || claims === null) return none
@@ -38,9 +36,9 @@ function stringsOf(list: Iterable<unknown>): ReadonlySet<string> | null {
 }
 
 /**
- * The roles of a user: `roles`, an array or a Set of strings, where it is there, otherwise `role`, a string. They are
- * read as a handler reads them, so also by getters of the user's class. A field that is undefined is not there: a schema
- * may declare both. `null` is a value of the database, such as that of a user who has lost all roles.
+ * The roles of a user: `roles`, an array or a Set of strings, where it is there, otherwise `role`, a string; getters of
+ * the user's class count. A field that is undefined is not there: a schema may declare both. `null` is a value of the
+ * database, such as that of a user who has lost all roles.
  *
  * @param report - is told the field that holds anything else, which grants nothing, and the type of what it holds
  */
@@ -58,7 +56,6 @@ export function rolesOf(
   return names ?? none
 }
 
-/** @returns null for anything but an array or a Set */
 function elementsOf(value: unknown): unknown[] | null {
   return Array.isArray(value) || value instanceof Set ? [...(value as Iterable<unknown>)] : null
 }
@@ -71,9 +68,7 @@ function typeName(value: unknown): string {
   return wrong.length === 0 ? name : `${name} with ${typeof wrong[0]}`
 }
 
-/**
- * @throws TypeError where `scopesOf` or `rolesOf` of an app returns a string, whose letters would be names, or no names
- */
+/** @throws TypeError where a function of the app returns a string, whose letters would be names, or no names */
 export function returnedNamesOf(returned: unknown, option: string): ReadonlySet<string> {
   if (returned === null || returned === undefined) return none
   const names = typeof returned === 'object' ? stringsOf(returned as Iterable<unknown>) : null

@@ -8,10 +8,7 @@ import type { JwtAuthenticatorOptions } from '../../types/options.js'
 import type { JwtClaims } from '../../types/request-extra.js'
 import type { UserService } from '../../types/user-service.js'
 
-/**
- * Whether a value may be handed to a user service: a non-empty, well-formed string of at most 1,024 bytes without
- * control characters, or a finite number. Databases fail at NUL, and an ORM that is asked for `undefined` returns its first row.
- */
+/** Whether a user service may get a value: databases fail at NUL, and ORMs return the first row for `undefined`. */
 export function isUsableName(name: unknown): name is string | number {
   if (typeof name === 'number') return Number.isFinite(name)
   return (
@@ -30,12 +27,8 @@ export function isTooLong(name: string): boolean {
 type Found = object | null
 
 /**
- * Asks the user service for a user, and calls `use` with it. Where the service returns no promise, this function does
- * not either: a synchronous request is faster.
- *
- * @param use - gets the user or null; default: returns it
- * @throws (or rejects with) AuthenticationFault when the service fails or returns no user;
- * ERR_AUTH_USER_SERVICE_TIMEOUT; what `use` throws
+ * Asks the user service, and calls `use` with the user or null. It returns a promise only where the service does: a
+ * synchronous request is faster. @throws (or rejects with) AuthenticationFault when the service fails; what `use` throws
  */
 export function findUser<Result = Found>(
   service: UserService,
@@ -53,23 +46,17 @@ export function findUser<Result = Found>(
     : withUserTimeout(answer.catch(fault), timeout).then(accept)
 }
 
-/** @throws (rejects) ERR_AUTH_USER_SERVICE_TIMEOUT */
 export function withUserTimeout<T>(answer: Promise<T>, seconds: number | undefined): Promise<T> {
   if (seconds === undefined) return answer
   return withTimeout(answer, seconds * 1000, () => tooLate(seconds))
 }
 
-/** The error of a request for which a function of the app takes too long. */
 export function tooLate(seconds: number): Error {
   const code = 'ERR_AUTH_USER_SERVICE_TIMEOUT'
   return rejection('auth.overloaded', { code, retryAfter: Math.ceil(seconds) })
 }
 
-/**
- * Asks the app whether it accepts a valid token: the option `trusted`.
- *
- * @throws (rejects) AuthenticationError for any answer but `true`; what `trusted` throws
- */
+/** Asks the option `trusted`. @throws (rejects) AuthenticationError for any answer but `true`; what `trusted` throws */
 export async function requireTrust(
   trusted: NonNullable<JwtAuthenticatorOptions['trusted']>,
   claims: JwtClaims,
@@ -81,12 +68,7 @@ export async function requireTrust(
   if (answer !== true) throw rejection('auth.jwt-invalid', { cause: 'not trusted' })
 }
 
-/**
- * Asks a function of an option for a user.
- *
- * @param source - the function, for the error
- * @throws (rejects) ERR_AUTH_USER_SERVICE, ERR_AUTH_USER_SERVICE_TIMEOUT, and the AuthenticationError that `ask` throws
- */
+/** Asks a function of an option for a user. @param source - the function, for the error */
 export async function askForUser(
   ask: () => unknown,
   timeout: number | undefined,
@@ -119,7 +101,6 @@ function fault(error: unknown): never {
   throw faultOf('ERR_AUTH_USER_SERVICE', error)
 }
 
-/** @param source - the function that has returned the user, for the error */
 function checkUser(user: unknown, source = 'findByUsername'): Found {
   if (user === null || user === undefined) return null
   if (user instanceof Error) throw faultOf('ERR_AUTH_USER_SERVICE', user)

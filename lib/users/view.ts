@@ -16,7 +16,6 @@ const passwordHashes = new RegExp(String.raw`(?:${beginnings})[\w$+,./:={}-]*`, 
 
 const hashStart = new RegExp(`^(?:${beginnings})`, 'i')
 
-/** Whether a value is a string that begins like a stored password hash. */
 function isPasswordHash(value: unknown): boolean {
   if (typeof value !== 'string') return false
   // Every request looks at all strings of its user, most of which are short.

@@ -44,7 +44,6 @@ async function nodeEngine(): Promise<Engine> {
   return { name: 'crypto.argon2 of Node.js', run }
 }
 
-/** @throws (rejects) ERR_AUTH_OPTION without an engine */
 async function load(): Promise<Engine> {
   const missing = `argon2 needs an engine: found Node.js ${process.versions.node} and no package, expected Node.js 24.7 or later with OpenSSL 3.2 or later, or the package @node-rs/argon2. Install it: npm install @node-rs/argon2`
   return (await findEngine()) ?? wrongOption(missing)

@@ -14,15 +14,7 @@ const schema = strict(
   'an object with pattern, sample and verify',
 )
 
-/**
- * Hashes that a function of the app verifies.
- *
- * @param entry - of the option `hashing.migrateFrom`
- * @param where - the name of the entry, for errors
- * @param kinds - those that need no such function
- * @param seconds - after which a request that waits for `verify` gets a 503
- * @throws ERR_AUTH_OPTION
- */
+/** Hashes that a function of the app verifies. @param seconds - after which a request that waits for it gets a 503 */
 export function foreignKind(
   entry: object,
   where: string,

@@ -23,7 +23,6 @@ export interface HashKind {
   readonly name: HashAlgorithm | 'other'
   /** The most bytes of a password that it uses. */
   readonly longest: number
-  /** Loads the engine. @throws (rejects) where there is none */
   load(): Promise<unknown>
   /** Reads a stored text, and never throws. @returns null where it is no hash of this kind */
   parse(text: string): StoredHash | null
@@ -32,11 +31,7 @@ export interface HashKind {
   /** The work of one run: rounds for bcrypt, and for the others KiB that are written or read. */
   work(strength: Strength): number
   matches(password: string, stored: StoredHash, onLate: OnLate): Promise<boolean>
-  /**
-   * The runs that do the wanted work.
-   *
-   * @param done - a stored hash of this kind that was compared already: only what it lacks is done
-   */
+  /** The runs that do the wanted work; of `done`, a hash of this kind that was compared already, only what it lacks. */
   missing(wanted: Strength, done: StoredHash | null): readonly Strength[]
   /** Does the work of a comparison whose answer does not matter. */
   spend(password: string, strength: Strength, onLate: OnLate): Promise<unknown>
@@ -45,7 +40,6 @@ export interface HashKind {
 /** A kind that new hashes can have. */
 export interface HashAlgorithmKind extends HashKind {
   readonly name: HashAlgorithm
-  /** The schemas of its options, with their limits. */
   readonly members: { readonly [Name in keyof Strength]?: TSchema }
   readonly defaults: Strength
   /** The least memory and work of the OWASP Password Storage Cheat Sheet. */

@@ -17,12 +17,7 @@ const shape = new RegExp(
   `^\\$([a-z0-9]{1,16})(?:\\$v=([1-9]\\d{0,9}))?\\$(${pair}(?:,${pair}){2})\\$${base64}\\$${base64}$`,
 )
 
-/**
- * Reads a hash in any order of its numbers, each of which has to be there once.
- *
- * @returns null for any other text; for a salt under 8 or over 64 bytes; for a key under 16 bytes, of which one of a
- * single byte would let every 256th password in, or over 64
- */
+/** Reads a hash, with its numbers in any order. A key of a single byte would let every 256th password in. */
 function readPhc(text: string): Phc | null {
   const [, id, version = '0', pairs = '', saltText = '', keyText = ''] = shape.exec(text) ?? []
   if (id === undefined) return null
@@ -48,15 +43,12 @@ function writePhc({ id, version, numbers, salt, key }: Phc): string {
 
 export const dummySalt: Buffer = Buffer.from('fastify-authn---')
 
-/** The members that differ between the algorithms whose hashes are PHC strings. */
 interface PhcAlgorithm extends Omit<
   HashAlgorithmKind,
   'longest' | 'parse' | 'matches' | 'spend' | 'hash'
 > {
   readonly ids: readonly string[]
-  /** 0 for none. */
   readonly version: number
-  /** @returns null for parameters that are not accepted. A number that is not there is undefined */
   read(numbers: Partial<Phc['numbers']>): Strength | null
   write(strength: Strength): Phc['numbers']
   /** @param length - bytes of the key */

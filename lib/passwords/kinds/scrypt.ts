@@ -6,7 +6,6 @@ import { phcKind } from './phc.js'
 
 const scryptOf = promisify<string, Buffer, number, ScryptOptions, Buffer>(run)
 
-/** N × r. */
 const blocks = ({ cost, blockSize }: Strength): number => 2 ** cost * blockSize
 const rounds = (strength: Strength): number => blocks(strength) * strength.parallelism
 

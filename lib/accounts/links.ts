@@ -37,7 +37,7 @@ export type Links = ReturnType<typeof accountLinks>
 
 /**
  * Links in e-mails. Their tokens are signed with the keys of the registration, so nothing is stored. Apps with the same
- * keys tell their links apart by `options.url`, the address of the pages, and registrations by the path of the login.
+ * keys tell their links apart by the address of the pages, `url`, and registrations by the path of the login.
  */
 export function accountLinks(
   service: JwtService,

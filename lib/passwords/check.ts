@@ -13,7 +13,7 @@ export interface Checked {
   readonly user: object
   /**
    * Reads the user again, since checking a password takes long.
-   * @throws (rejects) ERR_AUTH_INVALID_CREDENTIALS where the user is gone, or has another password or a later `validAfter`
+   * @throws (rejects) ERR_AUTH_INVALID_CREDENTIALS where the user is gone, or has another password or `validAfter`
    */
   confirm(): Promise<void>
 }

@@ -51,7 +51,10 @@ export class CredentialCache implements AcceptedPasswords {
     return isKnown
   }
 
-  /** Equal requests at once share a comparison. Other spellings of a name do not: time would tell which users exist. */
+  /**
+   * Simultaneous requests with the same credentials share one comparison. Other spellings of the username do not, since
+   * the time would then tell which users exist.
+   */
   async share(
     { username, password, request }: Credentials,
     stored: string,

@@ -35,8 +35,8 @@ export class Attempt {
   }
 
   /**
-   * Without `everywhere`, a cached password passes where only its username has too many failures, so that guesses do not
-   * lock out a user at the same address. With it, Redis is asked too, which costs a round trip.
+   * Without `everywhere`, a cached password passes where only its username has too many failures, so that guesses do
+   * not lock out a user at the same address. With it, Redis is asked too, which costs a round trip.
    */
   rejectIfThrottled(everywhere = false): Promise<void> | undefined {
     const { throttle } = this.tools
@@ -76,7 +76,10 @@ export class Attempt {
     if (throttle !== null) await throttle.share(this.#who(throttle))
   }
 
-  /** Deletes the failures of the username; those of the address stay. @param cached - asks Redis only if there are any */
+  /**
+   * Deletes the failures of the username; those of the address stay. With `cached`, Redis is not asked where this process
+   * has counted no failure.
+   */
   async succeeded(cached = false): Promise<void> {
     const { throttle, cache } = this.tools
     if (throttle === null || (cached && !throttle.hasFailed(this.request.ip))) return

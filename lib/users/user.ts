@@ -28,7 +28,7 @@ type Found = object | null
 
 /**
  * Asks the user service, and calls `use` with the user or null. It returns a promise only where the service does: a
- * synchronous request is faster. @throws (or rejects with) AuthenticationFault when the service fails; what `use` throws
+ * synchronous request is faster. @throws (or rejects with) AuthenticationFault when the service fails
  */
 export function findUser<Result = Found>(
   service: UserService,

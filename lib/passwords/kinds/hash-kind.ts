@@ -31,7 +31,7 @@ export interface HashKind {
   /** The work of one run: rounds for bcrypt, and for the others KiB that are written or read. */
   work(strength: Strength): number
   matches(password: string, stored: StoredHash, onLate: OnLate): Promise<boolean>
-  /** The runs that do the wanted work; of `done`, a hash of this kind that was compared already, only what it lacks. */
+  /** The runs that do the wanted work, or what `done` lacks of it: a hash of this kind that was compared already. */
   missing(wanted: Strength, done: StoredHash | null): readonly Strength[]
   /** Does the work of a comparison whose answer does not matter. */
   spend(password: string, strength: Strength, onLate: OnLate): Promise<unknown>

@@ -77,8 +77,8 @@ export class Attempt {
   }
 
   /**
-   * Deletes the failures of the username; those of the address stay. With `cached`, Redis is not asked where this process
-   * has counted no failure.
+   * Deletes the failures of the username; those of the address stay. With `cached`, Redis is not asked where this
+   * process has counted no failure.
    */
   async succeeded(cached = false): Promise<void> {
     const { throttle, cache } = this.tools

@@ -66,7 +66,7 @@ export class Throttle {
     if (isFirst) learn(networks, await redis.penalty(networks))
   }
 
-  /** Milliseconds until the next attempt, by username and by address. @param everywhere - also ask Redis: a round trip */
+  /** Milliseconds until the next attempt, by username and address. @param everywhere - also ask Redis: a round trip */
   waits({ username, address }: FailureKeys, everywhere: boolean): Promise<[number, number]> {
     const { perUsername, perAddress } = this.settings
     const asked = everywhere && this.redis !== null ? [this.memory, this.redis] : [this.memory]

@@ -33,13 +33,6 @@ interface Answer {
 
 /** Milliseconds. A token with less left is refreshed before a request. */
 const enough = 10_000
-/** Milliseconds for a refresh. The repetition a second later must come within the default `grace` of 10 seconds. */
-const refreshLimit = 8000
-const limit = 30_000
-/** Milliseconds to wait for other tabs: longer than a refresh takes, since its cookies must not arrive after a login. */
-const patience = 10_000
-/** Less, because two refreshes at once are harmless: the `grace` of the server gives both the same tokens. */
-const refreshPatience = 5000
 const away = 'The server cannot be reached.'
 
 const sleep = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))
@@ -143,7 +136,7 @@ export function createSession(options: SessionOptions = {}): Session {
     body: () => object | Promise<object>,
     done: (answer: Answer | null, sent: number) => unknown,
     request = send,
-    timeout = limit,
+    timeout = 30_000,
     stop?: AbortController,
   ): Promise<SessionResult> {
     try {
@@ -189,7 +182,8 @@ export function createSession(options: SessionOptions = {}): Session {
           withToken,
           (answer, sent) => keep(answer, sent, id),
           send,
-          refreshLimit,
+          // The repetition a second later must come within the default `grace` of 10 seconds.
+          8000,
           stop,
         )
         const { ok, status } = refreshed
@@ -197,7 +191,8 @@ export function createSession(options: SessionOptions = {}): Session {
         if (status !== 401 && !(tokens && status === 400)) return refreshed
         await end('expired')
         return null
-      }, refreshPatience)
+        // Two refreshes at once are harmless: the `grace` of the server gives both the same tokens.
+      }, 5000)
       if (!result) return
       const { status, error, retryAfter } = result
       const pause = Math.max(pauses.shift() ?? Infinity, retryAfter ?? 0)
@@ -206,8 +201,12 @@ export function createSession(options: SessionOptions = {}): Session {
     }
   }
 
-  /** Runs it while nothing else in this browser changes the session, but for tabs that hang. */
-  function alone<Result>(run: () => Promise<Result>, wait = patience): Promise<Result> {
+  /**
+   * Runs it while nothing else in this browser changes the session, but for tabs that hang.
+   *
+   * @param wait - milliseconds, more than a refresh takes, since its cookies must not arrive after a login
+   */
+  function alone<Result>(run: () => Promise<Result>, wait = 10_000): Promise<Result> {
     const locks = tokens ? undefined : surroundings.navigator?.locks
     const locked = (): Promise<Result> =>
       new Promise((resolve) => {

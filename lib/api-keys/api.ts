@@ -33,7 +33,6 @@ const overlap: Rule = [
   'seconds, 0 to 2,592,000 (30 days)',
 ]
 
-/** @throws ERR_AUTH_API_KEY for an argument that is missing, unknown or wrong, also where it is there and undefined */
 function check(
   method: string,
   given: object | null | undefined,
@@ -61,14 +60,13 @@ function tooMany(limit: number): Error {
   return Object.assign(new AuthnUsageError('ERR_AUTH_API_KEY', message), { statusCode: 409 })
 }
 
-/** `app.authn.apiKeys`. @param limit - valid keys of an owner @param forget - called when a key may have changed */
 export function apiKeysApi(
   prefix: string,
   limit: number,
   client: Pick<StoreClient<ApiKeyStore>, 'call'>,
   forget: (id: string) => void,
 ): ApiKeys {
-  /** The key with an id, if it is one of this owner, or of any for null. */
+  /** For null, the key may be of any owner. */
   async function find(id: string, of: string | null): Promise<ApiKeyInfo | null> {
     const found = await client.call((store) => findKey(store, id))
     return found && (of === null || String(found.owner) === of) ? found : null

@@ -56,7 +56,6 @@ export function sealed(start: string): string {
   return start + places.map((place) => digits[place]).join('')
 }
 
-/** @throws (rejects) what the store rejects with; TypeError for a key that is not whole */
 export async function findKey(
   store: ApiKeyStore,
   id: string,

@@ -103,7 +103,6 @@ export function keyLookup(
       void client.call((store) => store.touch(id, now / 1000)).catch(() => undefined)
     },
 
-    /** Drops a key that this process has changed. */
     forget(id: string): void {
       cache.delete(id)
       const pending = pendings.get(id)

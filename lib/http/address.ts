@@ -2,10 +2,9 @@
 const loopback = /^(?:127(?:\.\d{1,3}){3}|\[::1\]|localhost)$/
 
 /**
- * Parses an address of a server that is trusted with keys, tokens or logins: https, or http to a loopback address, without
- * credentials and fragment. An attacker on the way who could change the keys could sign tokens.
- *
- * @returns null for any other string
+ * Parses an address of a server that is trusted with keys, tokens or logins: https, or http to a loopback address,
+ * without credentials and fragment; null for any other string. An attacker on the way who could change the keys could
+ * sign tokens.
  */
 export function secureAddress(text: string): URL | null {
   if (/[\s\\]/.test(text) || !URL.canParse(text)) return null
@@ -15,11 +14,7 @@ export function secureAddress(text: string): URL | null {
   return isSafe && username === '' && password === '' && hash === '' ? url : null
 }
 
-/**
- * An address in the metadata of an issuer.
- *
- * @returns null for one that is not secure, or of an https issuer one of whoever listens on this machine
- */
+/** The address in the metadata of an issuer; null if it is not secure, or http to this machine for an https issuer. */
 export function metadataAddress(issuer: string, text: unknown): URL | null {
   const url = typeof text === 'string' ? secureAddress(text) : null
   return url?.protocol === 'http:' && /^https:/i.test(issuer) ? null : url

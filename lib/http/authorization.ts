@@ -25,7 +25,6 @@ export interface BasicPair {
 
 /**
  * The credentials after a scheme in an `Authorization` header (RFC 9110 §11.6.2).
- *
  * @param scheme - best in its usual spelling, which is compared first
  * @returns `''` where nothing follows; MALFORMED where something else than a space follows the scheme; null when the
  * header is missing or of another scheme
@@ -45,11 +44,7 @@ export function credentialsOf(
   return tokenCharacter.test(header.charAt(length)) ? null : MALFORMED
 }
 
-/**
- * The Bearer token of a header (RFC 6750 §2.1).
- *
- * @returns null when there is none (no header, another scheme, an empty `Bearer`)
- */
+/** The Bearer token of a header (RFC 6750 §2.1); null for no header, another scheme, and an empty `Bearer`. */
 export function parseBearer(header: string | undefined): string | typeof MALFORMED | null {
   const credentials = credentialsOf(header, 'Bearer')
   if (credentials === null || credentials === '') return null
@@ -57,10 +52,8 @@ export function parseBearer(header: string | undefined): string | typeof MALFORM
 }
 
 /**
- * The name and the password of a header (RFC 7617 §2): strict base64 of UTF-8, split at the first
- * colon, without control characters.
- *
- * @returns null when there is none (no header, another scheme)
+ * The name and the password of a header (RFC 7617 §2): strict base64 of UTF-8, split at the first colon, without
+ * control characters; null for no header and for another scheme.
  */
 export function parseBasic(header: string | undefined): BasicPair | typeof MALFORMED | null {
   const credentials = credentialsOf(header, 'Basic')
@@ -82,11 +75,7 @@ export function parseBasic(header: string | undefined): BasicPair | typeof MALFO
   return { username: text.slice(0, colon), password: text.slice(colon + 1) }
 }
 
-/**
- * Whether a request has several `Authorization` headers; Node keeps the first one and drops the others.
- *
- * @param rawHeaders - names and values in turn
- */
+/** Whether a request has several `Authorization` headers; Node keeps the first one and drops the others. */
 export function hasSeveral(rawHeaders: readonly string[]): boolean {
   let count = 0
   for (let at = 0; at < rawHeaders.length; at += 2) {
@@ -102,10 +91,8 @@ const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789
 
 /**
  * Whether the unused bits after the last byte are zero (RFC 4648 §3.5). Node ignores them, so that several strings
- * would decode to one value.
- *
- * @param text - base64 or base64url; the characters in which they differ end no canonical string with unused bits
- * @param length - without the padding
+ * would decode to one value. In base64 and base64url, the characters that differ end no canonical string with unused
+ * bits.
  */
 export function isCanonical(text: string, length = text.length): boolean {
   const rest = length % 4

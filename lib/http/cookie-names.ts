@@ -1,7 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { schemeOf } from './origin.js'
 
-/** The option `cookies` with its defaults. */
 export interface CookieSettings {
   readonly name: string
   readonly sameSite: 'lax' | 'strict'
@@ -18,8 +17,6 @@ const forwarded = /^(?:x-forwarded-.*|forwarded|via|x-real-ip|cf-connecting-ip|t
 /**
  * The beginning of the names of cookies. Browsers accept `__Host-` only over TLS, with `Secure` and for one host, so
  * that neither a sibling subdomain nor an attacker on a connection without TLS can set it (RFC 6265bis §4.1.3.2).
- *
- * @param name - the option `cookies.name`, or an empty string
  */
 export function cookieStart(host: '__Host-' | '', name: string): string {
   return name === '' ? host : `${host}${name}-`

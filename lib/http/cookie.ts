@@ -17,7 +17,6 @@ export interface NewCookie {
   readonly sameSite: 'Lax' | 'Strict'
 }
 
-/** Whether a string can be the value of a cookie. Values are neither encoded nor decoded. */
 export function isCookieValue(text: string): boolean {
   return cookieOctets.test(text)
 }
@@ -26,9 +25,9 @@ export function isCookieValue(text: string): boolean {
 export type Cookies = ReadonlyMap<string, string | typeof MALFORMED>
 
 /**
- * Reads the header `Cookie` (RFC 6265 §5.4), in one pass, since a client may send 15,000 semicolons. Values are not decoded,
- * and quotation marks belong to them. Of a name that was sent twice, an attacker may have set one value, and their order
- * says nothing. Node joins several headers by `; `.
+ * Reads the header `Cookie` (RFC 6265 §5.4), in one pass, since a client may send 15,000 semicolons. Values are not
+ * decoded, and quotation marks belong to them. Of a name that was sent twice, an attacker may have set one value, and
+ * their order says nothing. Node joins several headers by `; `.
  */
 export function parseCookies(header: string): Cookies {
   const cookies = new Map<string, string | typeof MALFORMED>()

@@ -6,10 +6,7 @@ export const ABANDONED: unique symbol = Symbol('fastify-authn.abandoned')
 
 const watchers = new WeakMap<object, Set<() => void>>()
 
-/**
- * @returns what emits `close` when the client disconnects: the stream of HTTP/2, else the socket. The request emits
- * `close` also when its body was read
- */
+/** The stream of HTTP/2, or else the socket: the request emits `close` also when its body was read. */
 function connectionOf(request: FastifyRequest): EventEmitter & { destroyed?: boolean } {
   const { stream, socket } = request.raw as { stream?: EventEmitter; socket?: EventEmitter }
   // The requests that @fastify/websocket injects have neither.
@@ -21,10 +18,8 @@ export function isGone(request: FastifyRequest): boolean {
 }
 
 /**
- * Calls back when the client disconnects. All requests of a connection share one listener: Node warns about a socket
- * with more than ten, and pipelining can cause more.
- *
- * @returns a function that removes the callback
+ * Calls back when the client disconnects, until the returned function is called. All requests of a connection share one
+ * listener: Node warns about a socket with more than ten, and pipelining can cause more.
  */
 export function onGone(request: FastifyRequest, callback: () => void): () => void {
   const connection = connectionOf(request)

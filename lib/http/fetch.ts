@@ -2,7 +2,6 @@ import { secureAddress } from './address.js'
 
 /** The error of a fetch. Its message quotes nothing that the server has sent but the status. */
 export class FetchError extends Error {
-  /** @param status - of the response, where that was not 200 */
   constructor(
     reason: string,
     readonly status?: number,
@@ -13,7 +12,6 @@ export class FetchError extends Error {
 
 export type Send = (url: URL, init: RequestInit) => Promise<Response>
 
-/** Bytes of a body. */
 const bodyBytes = 256 * 1024
 
 /** Redirects are not followed, since they could lead into our network: `init` may have `manual` to get them. */
@@ -26,12 +24,7 @@ export function request(url: URL, init: RequestInit, by = send): Promise<Respons
   return by(url, { ...init, headers })
 }
 
-/**
- * Gets a JSON document.
- *
- * @param signal - aborts the request, also while the body arrives
- * @throws FetchError, or an error of `fetch()`
- */
+/** The signal also aborts a body that is still arriving. @throws FetchError, or an error of `fetch()` */
 export async function fetchJson(url: URL, signal: AbortSignal, by = send): Promise<unknown> {
   const response = await request(url, { signal, headers: { accept: 'application/json' } }, by)
   const { status } = response
@@ -44,11 +37,7 @@ export async function fetchJson(url: URL, signal: AbortSignal, by = send): Promi
   }
 }
 
-/**
- * The body of a response. Limits the decompressed bytes, since a server may compress a body against our request.
- *
- * @throws FetchError, or an error of `fetch()`
- */
+/** Limits the decompressed bytes, since a server may compress a body against our request. @throws FetchError */
 export async function readBody({ body }: Response): Promise<Buffer> {
   const chunks: Uint8Array[] = []
   let length = 0
@@ -80,7 +69,6 @@ export function reasonOf(error: unknown): string {
     : 'the connection failed, or the address redirects'
 }
 
-/** Gets the metadata of an issuer. @throws FetchError, or an error of `fetch()` */
 export async function fetchMetadata(
   issuer: string,
   signal: AbortSignal,

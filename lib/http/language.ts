@@ -28,8 +28,7 @@ const builtIn = Object.entries(locales).map(([tag, catalogue]): [string, Languag
 ])
 
 /**
- * @param own - catalogues of the app: they add languages (a key that is missing in them stays
- * English) or override single messages
+ * @param own - catalogues of the app: they add languages (a missing key stays English) or override messages
  * @param values - what stands for `{name}` in messages
  * @throws ERR_AUTH_OPTION for an invalid tag or key, and for a default language without a catalogue
  */
@@ -53,11 +52,7 @@ export function createTranslator(
     )
   }
   return {
-    /**
-     * Chooses a language for the header `Accept-Language` (RFC 9110 §12.5.4) by lookup (RFC 4647 §3.4).
-     *
-     * @returns its tag, or that of the default language
-     */
+    /** Chooses a language for `Accept-Language` (RFC 9110 §12.5.4) by lookup (RFC 4647 §3.4). */
     negotiate(acceptLanguage: string | undefined): string {
       for (const range of languageRanges(acceptLanguage)) {
         const language = lookup(languages, range)

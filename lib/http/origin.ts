@@ -7,12 +7,7 @@ export function isOrigin(text: string): boolean {
   return /^https?:\/\/[^*]+$/.test(text) && URL.canParse(text) && new URL(text).origin === text
 }
 
-/**
- * Whether an origin is that of the server itself. Strings are compared, since browsers write an origin in one way only.
- *
- * @param protocol - `http` or `https`, or what a proxy says
- * @param host - the value of the header `Host`, which may name the default port
- */
+/** Whether an origin is the server's own. Strings are compared: browsers write an origin in one way only. */
 export function isOwnOrigin(origin: string, protocol: string, host: string): boolean {
   const scheme = schemeOf(protocol)
   const own = `${scheme}://${host}`

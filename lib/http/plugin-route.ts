@@ -5,7 +5,6 @@ import type { Authenticator } from '../../types/authenticator.js'
 import type { AuthenticationErrorLike } from '../../types/errors.js'
 import type { AuthMark } from '../../types/marks.js'
 
-/** A route that the plugin adds to an app. */
 export interface PluginRoute {
   /** The name of the route in errors and API documents; in events and the log if {@link authenticator} is not set. */
   readonly kind: string
@@ -45,8 +44,6 @@ export interface RouteBody<Content = unknown> {
   /**
    * Called again by the handler: some content types have bypassed validation (CVE-2026-25223 of Fastify), and a hook of
    * the app can set attachValidation.
-   *
-   * @throws Error, as Fastify's own validation does
    */
   read(body: unknown): Content
 }
@@ -65,7 +62,6 @@ export const tooMany = { 429: 'Too many failed attempts.' }
 
 const kPluginRoute = Symbol('fastify-authn.plugin-route')
 
-/** @param options - of a route. @returns undefined for a route of the app */
 export function pluginRouteOf(options: object): PluginRoute | undefined {
   return (options as { readonly [kPluginRoute]?: PluginRoute })[kPluginRoute]
 }

@@ -17,8 +17,8 @@ export interface Outcome {
 }
 
 /**
- * A document that is fetched, kept, and fetched again in the background. Requests share one fetch. After failures nothing is
- * fetched for 1, 2, 4 … 30 seconds, and the document that was fetched before stays.
+ * A document that is fetched, kept, and fetched again in the background. Requests share one fetch. After failures
+ * nothing is fetched for 1, 2, 4 … 30 seconds, and the document that was fetched before stays.
  */
 export abstract class Renewed<T> {
   protected document: T | null = null
@@ -36,7 +36,6 @@ export abstract class Renewed<T> {
 
   protected abstract fetch(signal: AbortSignal): Promise<T>
 
-  /** Called after each fetch. */
   protected abstract report(outcome: Outcome): void
 
   /** Milliseconds since the document was fetched; 0 for one that was not. */
@@ -85,9 +84,8 @@ export abstract class Renewed<T> {
   }
 
   /**
-   * Limits the time of work that fetches. What is left of it then is aborted, as it is by {@link stop}: `fetch()` of Node 20
-   * can miss the abort of a signal, so the caller does not wait for that.
-   *
+   * Limits the time of work that fetches, and then aborts it, as {@link stop} does. `fetch()` of Node 20 can miss an
+   * abort, so the caller does not wait for that.
    * @throws (rejects) FetchError when it takes too long; what `work` rejects with
    */
   async limit<R>(work: (signal: AbortSignal) => Promise<R>): Promise<R> {
@@ -103,7 +101,6 @@ export abstract class Renewed<T> {
     }
   }
 
-  /** Aborts running fetches, and prevents others. */
   stop(): void {
     this.isOpen = false
     for (const abort of this.#aborts) abort.abort()

@@ -7,12 +7,7 @@ export function quotedAddress(address: string): string {
   return JSON.stringify(address) + (address.includes('undefined') ? ifUnset : '')
 }
 
-/**
- * Checks the address of a server. See {@link secureAddress}.
- *
- * @param isIssuer - the identifier of an issuer has no query (RFC 8414 §2)
- * @throws ERR_AUTH_OPTION
- */
+/** See {@link secureAddress}. The identifier of an issuer has no query (RFC 8414 §2). @throws ERR_AUTH_OPTION */
 export function checkAddress(
   option: string,
   address: string,

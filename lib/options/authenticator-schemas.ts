@@ -14,7 +14,6 @@ import { signingMethod, verifyRules } from './jwt-schemas.js'
 
 export const httpToken = "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"
 
-/** A Security Scheme Object with the fields that OpenAPI requires. */
 const securityScheme = Type.Union(
   [
     Type.Object({ type: Type.Literal('http'), scheme: nonEmpty }),

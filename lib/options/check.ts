@@ -3,12 +3,7 @@ import * as Type from '@sinclair/typebox/type'
 import { didYouMean } from '../common/closest.js'
 import { ifUnset, wrongOption } from '../errors/errors.js'
 
-/**
- * Checks options against a schema.
- *
- * @param where - prefix of the option's name in the error, such as `jwt`
- * @throws ERR_AUTH_OPTION that says which option is wrong, what was found, and what was expected
- */
+/** @param where - prefix of the option's name in the error, such as `jwt` @throws ERR_AUTH_OPTION */
 export function check<T>(schema: Type.TSchema, value: unknown, where = ''): T {
   const problem = schemaProblemOf(schema, value, where)
   return problem === null ? (value as T) : wrongOption(problem)
@@ -53,7 +48,6 @@ export function firstError(errors: Iterable<ValueError>): ValueError | undefined
   return undefined
 }
 
-/** The member names from the outermost object down to the wrong value. */
 export function stepsTo({ path }: ValueError): string[] {
   const steps = path.split('/').slice(1)
   return steps.map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
@@ -86,13 +80,7 @@ interface Expectation {
   whole?: boolean
 }
 
-/**
- * Throws if an option is set without the options that it needs.
- *
- * @param needs - the values of those options, by their names
- * @param remedies - what to do, by the names of those for which "Set it." is not enough
- * @throws ERR_AUTH_OPTION
- */
+/** @param needs - values of options, by their names @param remedies - in place of "Set it." @throws ERR_AUTH_OPTION */
 export function requireOptions(
   option: string,
   needs: Readonly<Record<string, unknown>>,
@@ -126,7 +114,6 @@ export function options(
   )
 }
 
-/** An object with these members and no others. */
 export function strict(members: Type.TProperties, description: string): Type.TObject {
   return Type.Object(members, { additionalProperties: false, description })
 }
@@ -136,7 +123,6 @@ export function byName(member: Type.TSchema, description?: string): Type.TObject
   return Type.Object({}, { additionalProperties: member, ...(description && { description }) })
 }
 
-/** A schema of fixed values, which the error lists. */
 export function oneOf(
   values: readonly (string | boolean)[],
   description = `one of ${values.join(', ')}`,
@@ -153,7 +139,6 @@ export const oneOrMore = (member: Type.TSchema, description: string) =>
     quoted: true,
   })
 
-/** A value such as `false`, or an object. */
 export function or(value: string | boolean, object: Type.TSchema): Type.TSchema {
   const isString = typeof value === 'string'
   const description = `${isString ? `'${value}'` : value}, or ${object.description}`

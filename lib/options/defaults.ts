@@ -27,8 +27,8 @@ export const defaults = {
     routeOptions: {} as Omit<RouteShorthandOptions, 'validatorCompiler' | 'attachValidation'>,
   },
   /**
-   * `maxCost` takes about 0.8 s on a core of 2024, and `maxMemory` is in KiB. The default of `concurrency` depends on the
-   * machine: see `defaultConcurrency` in passwords/queue.ts.
+   * `maxCost` takes about 0.8 s on a core of 2024, and `maxMemory` is in KiB. The default of `concurrency` depends on
+   * the machine: see `defaultConcurrency` in passwords/queue.ts.
    */
   hashing: {
     maxCost: 14,
@@ -46,7 +46,6 @@ export const defaults = {
   basicAuthenticator: { optional: false },
 }
 
-/** Options in which those that have a default are always set. */
 export type Resolved<Options, Defaults> = Omit<Options, keyof Defaults> & Readonly<Defaults>
 
 /**

@@ -19,7 +19,6 @@ export interface EnvironmentConfig {
  * Reads the options `jwt` and `basic` from environment variables: `AUTH_JWT_SECRET`, `AUTH_JWT_KEYS` (the path of a key
  * set file), `AUTH_JWT_EXPIRY` (seconds), `AUTH_JWT_{RSA,ECDSA,EDDSA}_{PRIVATE,PUBLIC,PASSPHRASE}`,
  * `AUTH_BASIC_USERNAME` and `AUTH_BASIC_PASSWORD`. An empty variable counts as not set.
- *
  * @param env - default `process.env`
  * @returns only the options whose variables are set
  * @throws ERR_AUTH_OPTION when `AUTH_JWT_EXPIRY` is not a whole number of seconds, ten years at most
@@ -47,7 +46,6 @@ export function configFromEnv(env: Environment = process.env): EnvironmentConfig
   return given<EnvironmentConfig>({ jwt, basic }) ?? {}
 }
 
-/** The members that are set; undefined where none is. */
 function given<T extends object>(members: { [Key in keyof T]: T[Key] | undefined }): T | undefined {
   const set = withoutUndefined(members)
   return Object.keys(set).length === 0 ? undefined : set

@@ -26,9 +26,7 @@ export const tokenRules = {
   audience: or(false, audience),
 }
 
-/**
- * A media type (RFC 7515 §4.1.9), also one with parameters: printable ASCII that neither begins nor ends with a space.
- */
+/** A media type (RFC 7515 §4.1.9), also with parameters: printable ASCII that neither begins nor ends with a space. */
 const typ = text("a media type, such as 'reset+jwt'", {
   pattern: '^(?!application/$)[!-~](?:[ -~]*[!-~])?$',
   quoted: true,

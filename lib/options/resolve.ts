@@ -10,10 +10,8 @@ export type ResolvedLogin = Exclude<ResolvedOptions['login'], false>
 export type ResolvedThrottle = Exclude<ResolvedOptions['throttle'], false>
 
 /**
- * Checks the options of the plugin and adds the defaults, but not to `jwt`, which {@link JwtService} resolves, nor to
- * `hashing`, whose defaults come from the first registration of the app.
- *
- * @param ofFeatures - options that are checked when their feature is loaded
+ * Adds no defaults to `jwt`, which {@link JwtService} resolves, nor to `hashing`, whose defaults come from the first
+ * registration of the app.
  * @throws ERR_AUTH_OPTION for the first option that is wrong or unknown
  */
 export function resolveOptions(options: unknown, ofFeatures: readonly string[] = []) {

@@ -13,11 +13,7 @@ import { rejectToken } from './routes.js'
 import { isOwnSession, revokeSessions, type SessionTools } from './tools.js'
 import type { Sessions } from '../../types/session-api.js'
 
-/**
- * `app.authn.sessions`. A name may come from a client, so one that no session can have is not looked up.
- *
- * @param app - the scope of the registration
- */
+/** A name may come from a client, so one that no session can have is not looked up. */
 export function sessionsApi(tools: SessionTools, app: FastifyInstance): Sessions {
   const withUsers = (method: string): Registration => {
     const registration = registrationOf(app) as Registration

@@ -11,11 +11,7 @@ import type { IssuedTokens } from '../tokens/issued.js'
 
 const randomName = (): string => randomBytes(16).toString('base64url')
 
-/**
- * Begins a session for a user who has logged in.
- *
- * @throws (rejects) ERR_AUTH_STORE_UNAVAILABLE; AuthenticationFault; what `confirm` of the attempt throws
- */
+/** @throws (rejects) ERR_AUTH_STORE_UNAVAILABLE; AuthenticationFault; what `confirm` of the attempt throws */
 export async function beginSession(
   tools: SessionTools,
   ...[username, request, user, attempt]: Parameters<IssueTokens>
@@ -78,9 +74,8 @@ export function reportRevoked(request: FastifyRequest, sid: string, sub: string)
 }
 
 /**
- * Cuts a string, and drops what databases reject: control characters, and half of a surrogate pair.
- *
- * @param text - a Unix socket and a closed connection have no address, whatever Fastify's types say
+ * Drops what databases reject: control characters, and half of a surrogate pair. A Unix socket and a closed connection
+ * have no address, whatever Fastify's types say.
  */
 function shortened(text = '', most: number): string {
   return text
@@ -101,9 +96,7 @@ interface TokenParts {
 }
 
 /**
- * The tokens of a session. The access token is never valid for longer than the session.
- *
- * @throws AuthenticationFault where JSON cannot express the claims of the app
+ * The access token is never valid for longer than the session. @throws AuthenticationFault if the claims are no JSON
  */
 export function sessionTokens(
   { service, method, tokenChecks }: SessionTools,

@@ -9,13 +9,7 @@ import type { IssueTokens } from '../feature.js'
 import type { TokenSource } from '../tokens/issued.js'
 import type { StoredSession } from '../../types/sessions.js'
 
-/**
- * The session of a request: that of its access token, or, where that one is missing or rejected, that of its refresh
- * token, which is used up.
- *
- * @param refreshToken - null where there is none
- * @throws (rejects) AuthenticationError
- */
+/** The session of the access token or, where that is missing or rejected, of the refresh token, which is used up. */
 export async function leavingOf(
   tools: SessionTools,
   sources: readonly TokenSource[],
@@ -38,8 +32,6 @@ const isNoToken = /^ERR_AUTH_(?:MALFORMED_|REFRESH_|TOO_MANY_)/
 /**
  * Revokes the session whose refresh token a browser still has, which a login replaces. Any other string changes
  * nothing, and an old one is reuse, as it is everywhere.
- *
- * @throws (rejects) ERR_AUTH_STORE_UNAVAILABLE; what `confirm` of the attempt throws
  */
 export async function revokeReplaced(
   tools: SessionTools,

@@ -25,7 +25,6 @@ export const schema = Type.Union([Type.Boolean(), members], {
 
 const base = { lifetime: 2_592_000, idle: 1_209_600, grace: 10, maxPerUser: 100, ...defaults.store }
 
-/** `store` is undefined for the memory of the process. */
 export type ResolvedSessions = ReturnType<typeof resolve>
 
 /** @throws ERR_AUTH_OPTION when `idle` is longer than `lifetime` */

@@ -14,7 +14,6 @@ const handleLength = 16
 const secretLength = 32
 const checkLength = 8
 
-/** @param handle - of the session; default: that of a new one */
 export function newRefreshToken(handle: Buffer = randomBytes(handleLength)): RefreshToken {
   return assemble(Buffer.concat([handle, randomBytes(secretLength)]))
 }
@@ -26,11 +25,7 @@ function assemble(start: Buffer): RefreshToken {
   return { handle: start.subarray(0, handleLength), text }
 }
 
-/**
- * Reads a refresh token.
- *
- * @returns null for a string of another length, with other characters, or with a wrong checksum
- */
+/** Null for a string of another length, with other characters, or with a wrong checksum. */
 export function parseRefreshToken(text: string): RefreshToken | null {
   const bytes = Buffer.from(text, 'base64url')
   const token = assemble(bytes.subarray(0, handleLength + secretLength))

@@ -20,9 +20,8 @@ import type { StoredSession } from '../../types/sessions.js'
 
 /**
  * Exchanges a refresh token for new tokens, and publishes `success`.
- *
- * @throws (rejects) ERR_AUTH_REFRESH_INVALID, ERR_AUTH_REFRESH_REUSED, ERR_AUTH_STORE_UNAVAILABLE, what
- * {@link presentedSession}, the user service and `login.claims` throw
+ * @throws (rejects) ERR_AUTH_REFRESH_INVALID, ERR_AUTH_REFRESH_REUSED, ERR_AUTH_STORE_UNAVAILABLE, what {@link
+ * presentedSession}, the user service and `login.claims` throw
  */
 export async function refreshSession(
   tools: SessionTools,
@@ -64,12 +63,9 @@ export async function refreshSession(
 }
 
 /**
- * Reads a refresh token, current or not, and finds its session. Anybody can make strings with a right checksum, so an
- * address that has sent too many wrong ones gets no look-up.
- *
- * @returns also the seconds by which the clock of the store is ahead of `performance.now()`
- * @throws (rejects) ERR_AUTH_REFRESH_INVALID, ERR_AUTH_TOO_MANY_ATTEMPTS, ERR_AUTH_STORE_UNAVAILABLE; what
- * {@link Lookups.run} rejects with
+ * Finds the session of a refresh token, current or not. Anybody can make strings with a right checksum, so an address
+ * that has sent too many wrong ones gets no look-up. `ahead` is the seconds by which the clock of the store is ahead of
+ * `performance.now()`.
  */
 export async function presentedSession(
   { app, client, lookups }: SessionTools,
@@ -89,12 +85,7 @@ export async function presentedSession(
   return { token, session, ahead: now - performance.now() / 1000 }
 }
 
-/**
- * Uses a refresh token. An old one revokes its session.
- *
- * @param route - where it was used, for the event
- * @returns the token that the client gets in place of the presented one, and when, by the clock of the store
- */
+/** Uses a refresh token. An old one revokes its session. `now` of the result is by the clock of the store. */
 export async function swapRefreshToken(
   { client, revocations, counts, settings: { grace, idle }, revocationTtl }: SessionTools,
   request: FastifyRequest,
@@ -154,7 +145,6 @@ async function revokeInvalid(tools: SessionTools, sid: string, reason: string): 
   throw invalidRefresh(reason)
 }
 
-/** @param reason - for the log */
 function invalidRefresh(reason: string): AuthenticationError {
   return rejection('auth.refresh-invalid', { cause: reason })
 }

@@ -12,10 +12,7 @@ const sweepEvery = 10_000
 /** The sessions whose revocation this process has published: several apps in it may learn of one. */
 const published = new LRUCache<string, true>({ max: 10_000 })
 
-/**
- * Revoked sessions whose access tokens have not expired yet. They are kept in memory, so that no request has to ask the
- * store.
- */
+/** Revoked sessions whose access tokens have not expired yet, in memory, so that no request has to ask the store. */
 export class Revocations implements SessionWatcher {
   /** The time at which the revocation of each `sid` expires, on the clock of `performance.now()`. */
   readonly #until = new Map<string, number>()

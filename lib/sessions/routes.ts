@@ -15,7 +15,6 @@ import { revokeSessions, type SessionTools } from './tools.js'
 import type { ResolvedLogin } from '../options/resolve.js'
 import type { Registration } from '../feature.js'
 
-/** The routes that refresh and revoke sessions, beside the login route. */
 export function sessionRoutes(
   registration: Registration,
   login: ResolvedLogin,
@@ -71,7 +70,6 @@ interface SessionBody {
 
 const text = Type.String({ minLength: 1, maxLength: 512 })
 
-/** @param isOptional - whether all members may be left out */
 function sessionBody(properties: Type.TProperties, isOptional: boolean): RouteBody<SessionBody> {
   const schema = isOptional ? Type.Partial(Type.Object(properties)) : Type.Object(properties)
   return {
@@ -84,7 +82,6 @@ function sessionBody(properties: Type.TProperties, isOptional: boolean): RouteBo
   }
 }
 
-/** @param token - the refresh token of the request; null where there is none */
 type Use = (
   token: string | null,
   body: SessionBody,
@@ -115,7 +112,6 @@ function logOut({ carrier, tokenSources }: Registration, tools: SessionTools): U
   }
 }
 
-/** Makes a handler that reads the refresh token of a request and calls `use` with it. */
 function withToken(registration: Registration, { read }: RouteBody<SessionBody>, use: Use): Work {
   return async (request, reply, started) => {
     let token: string | null = null
@@ -133,9 +129,8 @@ function withToken(registration: Registration, { read }: RouteBody<SessionBody>,
 const isCounted = /^ERR_AUTH_(?:REFRESH_\w+|JWT_INVALID)$/
 
 /**
- * Counts a token that was rejected, and makes the client delete its tokens.
- *
- * @returns a promise that rejects with the error, or with ERR_AUTH_TOO_MANY_ATTEMPTS
+ * Counts a rejected token, and makes the client delete its tokens.
+ * @throws (rejects) the error, or ERR_AUTH_TOO_MANY_ATTEMPTS
  */
 export async function rejectToken(
   { carrier, attempts }: Registration,

@@ -20,13 +20,11 @@ export const storeTimeout = 5
 /** The largest `clockTolerance` that an authenticator can have, in seconds. */
 const longestTolerance = 300
 
-/** Shared by the functions that begin, refresh and revoke the sessions of a registration. */
 export interface SessionTools extends ReturnType<typeof openTools> {
   /** The tools of all registrations of the app with the same user service, this one included. */
   family: readonly SessionTools[]
 }
 
-/** @param accountSubjects - see `claimsMaker` @throws ERR_AUTH_OPTION */
 export function openTools(
   context: FeatureContext<ResolvedSessions>,
   accountSubjects: () => readonly LoginOptions['subject'][],
@@ -79,13 +77,7 @@ export function isOwnSession({ tag }: Pick<SessionTools, 'tag'>, sid: string): b
   return sid.endsWith(`.${tag}`)
 }
 
-/**
- * Revokes one session, or those of a user in all registrations with the same user service: in this process at once, in all others
- * when the store reports it.
- *
- * @returns how many the stores have revoked
- * @throws (rejects) ERR_AUTH_STORE_UNAVAILABLE
- */
+/** Revokes one session, or those of a user in the whole family. Other processes follow when the store reports it. */
 export async function revokeSessions(tools: SessionTools, which: SessionChoice): Promise<number> {
   const ownerOf = (sid: string) => tools.family.find((each) => isOwnSession(each, sid)) ?? tools
   const owners = 'sub' in which ? tools.family : [ownerOf(which.sid)]

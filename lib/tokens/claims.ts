@@ -3,12 +3,7 @@ import { AuthenticationError, AuthnUsageError, rejection } from '../errors/error
 import type { ResolvedJwtConfig, ResolvedRules } from '../options/resolve-jwt.js'
 import type { JwtClaims } from '../../types/request-extra.js'
 
-/**
- * Checks the claims of a token whose signature is already verified (RFC 7519 §4.1).
- *
- * @param now - milliseconds since 1970
- * @throws AuthenticationError
- */
+/** Checks the claims of a token with a valid signature (RFC 7519 §4.1). @param now - milliseconds since 1970 */
 export function checkClaims(claims: JwtClaims, rules: ResolvedRules, now = Date.now()): void {
   const { exp, nbf } = claims as { exp?: unknown; nbf?: unknown }
   const tolerance = rules.clockTolerance
@@ -29,19 +24,15 @@ export function checkClaims(claims: JwtClaims, rules: ResolvedRules, now = Date.
 }
 
 /**
- * Kinds of tokens that authenticate no request: ID tokens, refresh tokens (`Offline` in Keycloak), logout tokens, and what
- * apps send by e-mail or issue between a password and a second factor.
+ * Kinds of tokens that authenticate no request: ID tokens, refresh tokens (`Offline` in Keycloak), logout tokens, and
+ * what apps send by e-mail or issue between a password and a second factor.
  */
 const foreignKind =
   /^(?:application\/)?id(?![a-z])|id[-_ ]?token|refresh|offline|logout|reset|forgot|recover|verify|verification|confirm(?!ed)|activat(?:e(?!d)|ion)|invit(?:e(?!d)|ation)|magic|mfa|2fa|(?:2|two|second|multi)[-_ ]?factor|(?<![a-z])t?otp|otp(?![a-z])/i
 
 const kindClaims = ['typ', 'token_use', 'token_type', 'type']
 
-/**
- * Checks what a token says that it is for: one for another purpose may have our key and our audience.
- *
- * @throws AuthenticationError
- */
+/** Checks what a token says that it is for: one for another purpose may have our key and our audience. */
 export function checkKind(claims: JwtClaims): void {
   const { typ, token_use: use, token_type: kind, type } = claims
   // Most tokens have none of them, and looking for own members takes longer.
@@ -56,8 +47,8 @@ export function checkKind(claims: JwtClaims): void {
 }
 
 /**
- * RFC 7519 §4.1.3: `aud` is a string, or an array of strings. A token with an `aud` in which we do not find ourselves is
- * not for us, also where we have no name.
+ * RFC 7519 §4.1.3: `aud` is a string, or an array of strings. A token with an `aud` in which we do not find ourselves
+ * is not for us, also where we have no name.
  */
 function meetsAudience(claims: JwtClaims, accepted: ResolvedRules['audience']): boolean {
   if (accepted === false) return true
@@ -72,7 +63,6 @@ function meetsAudience(claims: JwtClaims, accepted: ResolvedRules['audience']): 
 
 /**
  * The claims to sign: those of the caller, plus `nbf` and `exp`, plus `iss` and `aud` where they are configured.
- *
  * @throws ERR_AUTH_CLAIMS when `claims` is not an object, or when `nbf` or `exp` is not a number of seconds
  */
 export function issued(
@@ -107,11 +97,8 @@ export function issued(
 }
 
 /**
- * The rejection of a token. The keys are checked at startup, so that only the client's bytes can make the engine throw:
- * whatever its error is, the token is invalid. That error is not the cause, because some of its messages quote the
- * token.
- *
- * @param reason - the error of the engine, or a word for what our own checks found
+ * The keys are checked at startup, so that only the client's bytes can make the engine throw: whatever its error is,
+ * the token is invalid. That error is not the cause, because some of its messages quote the token.
  */
 export function invalidToken(reason: unknown): AuthenticationError {
   if (typeof reason === 'string') return rejection('auth.jwt-invalid', { cause: reason })
@@ -122,11 +109,9 @@ export function invalidToken(reason: unknown): AuthenticationError {
 }
 
 /**
- * Decodes the header (0) or the claims (1) of a token in the compact serialization (RFC 7515 §7.1). Nothing is
- * verified: the sender may have written anything. Of a member that occurs twice, the last value counts (RFC 7515 §4),
- * as for the engine.
- *
- * @returns null where that part is no JSON object
+ * Decodes the header (0) or the claims (1) of a token in the compact serialization (RFC 7515 §7.1); null where that
+ * part is no JSON object. Nothing is verified: the sender may have written anything. Of a member that occurs twice, the
+ * last value counts (RFC 7515 §4), as for the engine.
  */
 export function unverifiedPart(token: string, part: 0 | 1): Record<string, unknown> | null {
   const encoded = token.split('.', 2)[part] ?? ''

@@ -6,7 +6,6 @@ import { invalidToken } from './claims.js'
 import type { SigningMethod } from '../../types/jwt.js'
 import type { JwtClaims } from '../../types/request-extra.js'
 
-/** A token whose signature is valid. */
 export interface VerifiedToken {
   /** The claims, frozen but not checked yet. */
   readonly claims: JwtClaims
@@ -24,7 +23,6 @@ export interface EngineKey {
 }
 
 export interface Engine {
-  /** @param typ - for the header of the token; default `JWT` */
   readonly sign: (claims: Readonly<Record<string, unknown>>, typ?: string) => string
   readonly verify: VerifySignature
 }
@@ -36,11 +34,9 @@ interface Decorator {
 }
 
 /**
- * Makes the engine for a key: an instance of @fastify/jwt. It adds `iat` to the claims; with `noTimestamp`, it also
- * drops an `iat` of the caller. So claims with an `iat` are signed by another instance, and so are tokens with another
- * `typ`; each is made when it is first needed.
- *
- * @param kid - names the key in the header of the tokens that are signed
+ * An instance of @fastify/jwt adds `iat` to the claims; with `noTimestamp`, it also drops an `iat` of the caller. So
+ * claims with an `iat` are signed by another instance, and so are tokens with another `typ`; each is made when it is
+ * first needed.
  */
 export function createEngine(key: EngineKey, alg: SigningMethod, kid?: string): Engine {
   const named = kid === undefined ? { alg } : { alg, kid }

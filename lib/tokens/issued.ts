@@ -3,7 +3,6 @@ import type { TSchema } from '@sinclair/typebox/type'
 import type { SecurityScheme } from '../../types/openapi.js'
 import type { JwtClaims } from '../../types/request-extra.js'
 
-/** The tokens of a login or of a refresh. Times are in seconds. */
 export interface IssuedTokens {
   readonly token: string
   /** Seconds until the token expires. Default: taken from its `exp`. */
@@ -13,15 +12,13 @@ export interface IssuedTokens {
   readonly refreshExpiresIn?: number | undefined
 }
 
-/** A login that was not finished when something may have changed. */
 export interface LoginAttempt {
   /** The time at which it began, before the user was read, by the clock of `performance.now()`. */
   readonly started: number
   /** The time at which the user authenticated, in seconds since 1970: `auth_time` of a provider that has sent it. */
   readonly authTime?: number | undefined
   /**
-   * Checks that the tokens may be sent. It is called when they are made and stored, so that later changes find them.
-   *
+   * Called when the tokens are made and stored, so that later changes find them.
    * @throws (rejects) ERR_AUTH_INVALID_CREDENTIALS where the password was changed, the user was deleted, or all tokens
    * of the user were revoked since the attempt began
    */
@@ -32,9 +29,7 @@ export interface LoginAttempt {
 export interface TokenCarrier {
   /** The JSON Schema of the body of {@link send} in API documents, with or without the tokens of a session. */
   schema(hasSessions: boolean): TSchema
-  /**
-   * The refresh token that a request carries outside of its body; null where there is none. @throws AuthenticationError
-   */
+  /** The refresh token that a request carries outside of its body. @throws AuthenticationError */
   refreshToken(request: FastifyRequest): string | null
   /** Puts tokens into a reply. @returns the body */
   send(request: FastifyRequest, reply: FastifyReply, tokens: IssuedTokens): object
@@ -44,12 +39,7 @@ export interface TokenCarrier {
 
 /** A place besides the `Authorization` header where an access token of our own keys may be. */
 export interface TokenSource {
-  /**
-   * Finds the token of a request that has no such header.
-   *
-   * @returns null where there is none
-   * @throws AuthenticationError for a request that must not use the token
-   */
+  /** Called without that header. @throws AuthenticationError for a request that must not use the token */
   find(request: FastifyRequest): string | null
   /** The name and the definition of its security scheme in API documents. */
   readonly openapi: readonly [string, SecurityScheme]
@@ -59,7 +49,6 @@ export interface TokenSource {
 export interface TokenCheck {
   /** Checks the claims before the user is looked up. */
   claims?(claims: JwtClaims): void
-  /** Checks the claims with the user of the token. */
   user?(user: object, claims: JwtClaims): void
   /** The least `iat` of tokens that are issued to a user now, in seconds since 1970. @throws AuthenticationFault */
   issuedAfter?(user: object): number

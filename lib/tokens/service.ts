@@ -37,7 +37,6 @@ const warnings: KeyLog = {
 
 /**
  * Issues and verifies tokens. Keys are read, checked and parsed once.
- *
  * @example
  * const jwtService = new JwtService({ rsa: { private: 'keys/rsa.pem' } }, { fs })
  * await app.register(authn, { userService, jwtService })

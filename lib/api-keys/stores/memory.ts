@@ -6,7 +6,6 @@ import type { ApiKeyStore, ApiKeyStoreFactory, StoredApiKey } from '../../../typ
 
 /**
  * Keeps API keys in the memory of this process, for development and tests: a restart invalidates all of them.
- *
  * @param options - `prefix`: tells the keys of several apps with this object apart. Default `fastify-authn`
  * @throws ERR_AUTH_OPTION for a prefix that does not fit
  */

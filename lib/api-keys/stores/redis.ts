@@ -6,7 +6,6 @@ import type { ApiKeyStore, ApiKeyStoreFactory, StoredApiKey } from '../../../typ
 /**
  * Keeps API keys in Redis 6 or later, or in a server that runs its Lua scripts, such as Valkey. Set `maxmemory-policy
  * noeviction` and `appendonly yes`.
- *
  * @param client - a client of ioredis, which is neither configured nor closed
  * @param options - `prefix`: the name of the app, with which all keys begin: letters, digits and `_ . : -`, at most 64
  * @throws ERR_AUTH_OPTION if the client is not one of ioredis, or the prefix has other characters or is too long

@@ -4,12 +4,10 @@ import type { ApiKeyStore, ApiKeyStoreFactory, StoredApiKey } from '../../../typ
 
 /**
  * Keeps API keys in PostgreSQL 13 or later, in a table that `npx fastify-authn api-keys schema` prints.
- *
  * @param options - `query`: runs one statement, as `pool.query` of `pg` and `db.query` of PGlite do, on any connection.
  * `prefix`: the name of the app, with which the name of the table begins: at most 40 characters of a-z, 0-9 and _, the
  * first of them no digit
  * @throws ERR_AUTH_OPTION for a prefix that does not fit, or if `query` is no function
- *
  * @example
  * sqlApiKeys({ query: (text, params) => pool.query(text, params), prefix: 'shop' })
  */

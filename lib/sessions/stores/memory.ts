@@ -18,9 +18,8 @@ export interface MemorySessionsOptions {
 }
 
 /**
- * Keeps sessions in the memory of this process, for development, tests, and apps of one process that may log
- * all users out when they restart. Apps of one process that are given the same object share their sessions.
- *
+ * Keeps sessions in the memory of this process, for development, tests, and apps of one process that may log all users
+ * out when they restart. Apps of one process that are given the same object share their sessions.
  * @example
  * await app.register(authn, { userService, jwt, sessions: { store: memorySessions() } })
  */
@@ -43,7 +42,7 @@ interface Entry {
 
 const hour = 3600
 
-/** Seconds between two searches for what has expired. */
+/** Seconds between two searches for what has expired, since they look at everything. */
 const sweepEvery = 60
 
 /** @returns a function that opens stores of the same sessions. Their methods are atomic, because they await nothing */
@@ -82,7 +81,6 @@ function memorySpace(clock: () => number): () => SessionStore {
     return revoked
   }
 
-  /** Drops what has expired, once a minute at most, since it looks at everything. */
   function sweep(now: number): void {
     if (now - sweptAt < sweepEvery) return
     sweptAt = now

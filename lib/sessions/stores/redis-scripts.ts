@@ -135,8 +135,7 @@ return { 'reused', text(now), row(session) }
 
   /**
    * Revokes one session or, where an owner is given, at most 100, so that it does not block Redis. The first call for
-   * an
-   * owner says which process asks. @returns whether there may be more, and what was revoked
+   * an owner says which process asks. @returns whether there may be more, and what was revoked
    */
   revoke: `${common}
 local sid, owner, ttl, by = unpack(ARGV)

@@ -11,10 +11,8 @@ import { digestOf } from '../../common/digest.js'
 import { scripts } from './redis-scripts.js'
 import { revocationPoller } from './revocation-poller.js'
 
-/** The members of an ioredis client that are used, be it for one server or a cluster. */
 interface RedisClient extends ScriptClient {
   readonly options?: { readonly keyPrefix?: string | Buffer | undefined }
-  /** Makes a second connection. */
   duplicate(): {
     on(event: string, listener: () => void): unknown
     subscribe(channel: string): Promise<unknown>
@@ -30,13 +28,12 @@ type SwapRow =
 
 /**
  * Keeps sessions in Redis 6 or later, or in a server that runs its Lua scripts, such as Valkey.
- *
  * @param client - a client of ioredis, which is neither configured nor closed. Its `duplicate()` makes a second
  * connection, on which Redis publishes what other processes have revoked
- * @param options - `prefix`: the name of the app, with which all keys and channels begin: letters, digits and `_ . : -`,
- * at most 64 of them. Apps that use the same Redis need different ones, or alice of the one could refresh as alice of
- * the other
- * @throws ERR_AUTH_OPTION if the client is not one of ioredis, or the prefix is missing, has other characters or is too long
+ * @param options - `prefix`: the name of the app, with which all keys and channels begin: letters, digits and
+ * `_ . : -`, at most 64 of them. Apps that use the same Redis need different ones, or alice of the one could refresh as
+ * alice of the other
+ * @throws ERR_AUTH_OPTION if the client is not one of ioredis, or the prefix is missing or does not fit
  */
 export function redisSessions(
   client: object,
@@ -53,7 +50,6 @@ export function redisSessions(
   }
 }
 
-/** @param root - what all keys of the registration begin with */
 function storeOver(client: RedisClient, root: string): SessionStore {
   const run = runnerOf(client, root, scripts)
   const poller = revocationPoller(async (cursor) => {

@@ -16,7 +16,6 @@ const patience = 5000
 /**
  * Reports to a watcher what any process has revoked, by polling the store every half second. After a poll that has
  * failed, the next one reads all revocations again.
- *
  * @param poll - reads the revocations since a cursor, or with null all that have not expired
  */
 export function revocationPoller(poll: (cursor: string | null) => Promise<RevocationPage>) {
@@ -30,7 +29,6 @@ export function revocationPoller(poll: (cursor: string | null) => Promise<Revoca
 
   function pollIn(milliseconds: number): void {
     clearTimeout(timer)
-    // An app that has nothing else to do may exit.
     timer = setTimeout(() => void turn(), milliseconds).unref()
   }
 
@@ -58,7 +56,6 @@ export function revocationPoller(poll: (cursor: string | null) => Promise<Revoca
       watcher = to
       pollIn(0)
     },
-    /** Something may have been revoked just now: polls at once. */
     hint(): void {
       if (isPolling) isHinted = true
       else if (watcher !== undefined) pollIn(gathering)

@@ -2,18 +2,16 @@ const seconds = (time: string): string => `extract(epoch FROM ${time})::float8`
 const after = (time: string, value: string): string =>
   `${time} + make_interval(secs => ${value}::float8)`
 
-/** The columns of a session, of the table or subquery `row`. */
 const columns = (row: string, lastUsed = `${row}.last_used_at`): string => `
   ${row}.sid, ${row}.sub, ${row}.address, ${row}.user_agent AS "userAgent", ${row}.data, ${seconds(lastUsed)} AS "lastUsed",
   ${seconds(`${row}.created_at`)} AS created, ${seconds(`${row}.ends_at`)} AS "endsAt"`
 
 /**
- * Each statement is a transaction of its own, on any connection of a pool. It reads the clock of the server once, after it has
- * locked a row, since it may have waited for the lock; PostgreSQL then reads the row again ("Read Committed Isolation
- * Level"). Statements that lock several sessions do so in one order, or skip locked rows, so that there are no
- * deadlocks. Those that find rows by several handles name them in an array, for which the index is used also while the
- * table has no statistics.
- *
+ * Each statement is a transaction of its own, on any connection of a pool. It reads the clock of the server once, after
+ * it has locked a row, since it may have waited for the lock; PostgreSQL then reads the row again ("Read Committed
+ * Isolation Level"). Statements that lock several sessions do so in one order, or skip locked rows, so that there are
+ * no deadlocks. Those that find rows by several handles name them in an array, for which the index is used also while
+ * the table has no statistics.
  * @param prefix - of the tables, checked
  */
 export function sqlStatements(prefix: string) {

@@ -4,7 +4,6 @@ function upkeepStatements(prefix: string) {
   const sessions = `${prefix}_sessions`
   const graces = `${prefix}_graces`
 
-  /** @param key - the columns of its primary key */
   const drop = (table: string, key: string, condition: string): string => `
 WITH due AS MATERIALIZED (
   SELECT ${key} FROM ${table} WHERE ${condition} LIMIT $1 FOR UPDATE SKIP LOCKED
@@ -49,7 +48,6 @@ WITH due AS MATERIALIZED (
 )
 SELECT count(*)::int AS count FROM due`,
 
-    /** Deletes revocations that have expired. @returns how many */
     forget: drop(
       `${prefix}_revocations`,
       'written_by, registration, sid',

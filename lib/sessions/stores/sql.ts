@@ -20,13 +20,11 @@ import { sqlUpkeep } from './sql-upkeep.js'
 
 /**
  * Keeps sessions in PostgreSQL 13 or later, in tables that `npx fastify-authn sessions schema` prints.
- *
  * @param options - `query`: runs one statement, as `pool.query` of `pg` and `db.query` of PGlite do, on any connection.
  * `prefix`: the name of the app, with which the names of the tables begin: at most 40 characters of a-z, 0-9 and _, the
  * first of them no digit. Apps that use the same database need different ones, or alice of the one could refresh as
  * alice of the other
  * @throws ERR_AUTH_OPTION if the prefix is missing or does not fit, or if `query` is no function
- *
  * @example
  * sqlSessions({ query: (text, params) => pool.query(text, params), prefix: 'shop' })
  */
@@ -40,7 +38,6 @@ export function sqlSessions(options: SqlOptions): SessionStoreFactory {
   }
 }
 
-/** @param name - of the registration */
 function storeOver(rows: RowsOf, prefix: string, name: string): SessionStore {
   const statements = sqlStatements(prefix)
   const run = (statement: keyof typeof statements, ...params: SqlParams): Promise<readonly Row[]> =>

@@ -17,12 +17,10 @@ import {
 import { parsePair, parseSecret } from './parse.js'
 import type { KeyEntry, KeyFileEntry, KeyFileSystem, PublicJwk } from '../../../types/keys.js'
 
-/** An entry of the option `jwt.keys`, or of a key set file. */
 type AnyEntry = KeyEntry & Pick<KeyFileEntry, 'passphraseEnv'>
 
 const makeOne = 'Give the path of a key set file, or make one with: npx fastify-authn keys init'
 
-/** Reads and checks the key set of the option `jwt.keys`. @throws ERR_AUTH_OPTION, ERR_AUTH_KEY */
 export async function readKeyEntries(
   keys: string | readonly KeyEntry[],
   fs: KeyFileSystem,
@@ -34,13 +32,7 @@ export async function readKeyEntries(
   return parseEntries(checkEntries(keys), fs)
 }
 
-/**
- * Checks the text of a key set file as startup does, with all key files that it names.
- *
- * @param file - its path, to which paths in it are relative
- * @returns a key for each entry, in their order
- * @throws ERR_AUTH_OPTION, ERR_AUTH_KEY
- */
+/** Checks the text of a key set file as startup does, with the key files that it names, relative to `file`. */
 export function checkKeySetFile(text: string, file: string, fs: KeyFileSystem): Promise<Key[]> {
   return parseEntries(parseKeySetFile(text, file), fs, file)
 }
@@ -149,7 +141,6 @@ function uniqueIn(key: Key): string[] {
   ]
 }
 
-/** @param read - reads a file for the option that it is told first */
 async function parseEntry(
   entry: AnyEntry,
   nameOf: NameOf,

@@ -32,16 +32,12 @@ export type Key = KeyMaterial & {
 /** Names a key, or a member of it, in errors. */
 export type NameOf = (member?: string) => string
 
-/** @param file - the key set file that has the key */
 export function keyNames(option: string, file?: string): NameOf {
   const place = file === undefined ? '' : ` (key set file ${JSON.stringify(file)})`
   return (member) => `option "${member === undefined ? option : `${option}.${member}`}"${place}`
 }
 
-/**
- * @param name - of the key or its member: see {@link NameOf}
- * @param remedy - what to do; a sentence of its own
- */
+/** @param remedy - what to do; a sentence of its own */
 export function keyError(
   name: string,
   problem: string,
@@ -51,7 +47,6 @@ export function keyError(
   throw new AuthnUsageError(code, `${name}: ${problem} ${remedy}`)
 }
 
-/** The types of keys in each family, and their name in errors. */
 const families: Readonly<Record<KeyFamily, { types: readonly string[]; label: string }>> = {
   secret: { types: ['secret'], label: 'a secret' },
   rsa: { types: ['rsa'], label: 'an RSA key' },
@@ -71,9 +66,7 @@ export function misfit({ type, bits, curve }: KeyTraits, alg: SigningMethod): st
   return fits ? null : `is on the curve ${curve}, but ${alg} needs ${needed}`
 }
 
-/**
- * A fingerprint that is equal for keys that verify the same signatures. HMAC pads secrets with zeros, as HS256 does.
- */
+/** Equal for keys that verify the same signatures. HMAC pads secrets with zeros, as HS256 does. */
 export function fingerprintOf({ verify }: EngineKey): string {
   return createHmac('sha256', verify).update('fastify-authn').digest('hex')
 }
@@ -93,11 +86,8 @@ export function thumbprintOf(jwk: object): string {
 export const pemMarker = /-----\s*BEGIN/i
 
 /**
- * Reads a file that a key option names. Errors do not quote the path, because the option may hold a key or a passphrase
- * by mistake.
- *
- * @param fs - of node:fs, `fs.promises` is used
- * @param name - of the option
+ * Errors do not quote the path, because the option may hold a key or a passphrase by mistake. Of node:fs, `fs.promises`
+ * is used.
  * @throws ERR_AUTH_KEY
  */
 export async function readKeyFile(

@@ -94,8 +94,6 @@ export class Keyset {
   }
 
   /**
-   * Verifies the signature of a token, unless it is in the cache.
-   *
    * @param method - the only one to accept; default: `jwt.signingMethod`, with `jwt.keys` that of the token's key
    * @throws AuthenticationError; ERR_AUTH_KEY where there is no key for the method
    */

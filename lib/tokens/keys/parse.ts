@@ -29,11 +29,7 @@ export function keyFilePaths(config: JwtConfig): Map<string, string> {
   return options
 }
 
-/**
- * The keys of `secret`, `rsa`, `ecdsa` and `eddsa`: one without a `kid` for each algorithm that the option's key fits.
- *
- * @throws ERR_AUTH_KEY for the first key that is wrong
- */
+/** The keys of `secret`, `rsa`, `ecdsa` and `eddsa`: one without a `kid` for each algorithm that the key fits. */
 export function parseKeys(config: JwtConfig, files: ReadonlyMap<string, string>): Key[] {
   return (['secret', ...pairNames] as const).flatMap((family): Key[] => {
     const given = config[family]
@@ -69,8 +65,6 @@ const asymmetric = /-----\s*BEGIN|^\s*[[{][^]*"kty"\s*:/i
 /**
  * Checks an HMAC secret (RFC 7518 §3.2). With a public key as the secret, anyone could sign, so keys are rejected,
  * plain or in base64 (CVE-2023-48223).
- *
- * @param algs - those that it may be used with; it has to fit one of them
  */
 export function parseSecret(
   name: string,
@@ -91,7 +85,6 @@ export function parseSecret(
   return key
 }
 
-/** Checks a pair of keys, or one half of it. @param algs - those that it may be used with; it has to fit one of them */
 export function parsePair(
   nameOf: NameOf,
   pair: KeyPairConfig,

@@ -38,7 +38,6 @@ export class KeyStore {
     }
   }
 
-  /** @throws ERR_AUTH_KEY before the keys are read */
   get current(): Keyset {
     if (this.#keys !== undefined) return this.#keys
     throw new AuthnUsageError(
@@ -83,7 +82,6 @@ export class KeyStore {
       if (isReportDue()) this.#log.error({ err }, message)
     }
     const turn = (): void => void this.reload().catch(report).then(wait)
-    // The timer does not keep the process alive.
     const wait = (): void => {
       if (!this.#isClosed) this.#timer = setTimeout(turn, reloadEvery * 1000).unref()
     }
@@ -141,7 +139,6 @@ export class KeyStore {
   async #read(): Promise<Key[]> {
     const { keys } = this.#config
     if (keys !== undefined) {
-      // Loaded only where the option is set.
       const { readKeyEntries } = await import('./entries.js')
       return readKeyEntries(keys, this.#fs)
     }

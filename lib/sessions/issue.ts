@@ -95,9 +95,7 @@ interface TokenParts {
   readonly remaining: number
 }
 
-/**
- * The access token is never valid for longer than the session. @throws AuthenticationFault if the claims are no JSON
- */
+/** The access token never outlives the session. @throws AuthenticationFault where JSON cannot express the claims */
 export function sessionTokens(
   { service, method, tokenChecks }: SessionTools,
   { sid, claims, user, refreshToken, now, remaining }: TokenParts,

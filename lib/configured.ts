@@ -13,10 +13,7 @@ import type { Authenticator } from '../types/authenticator.js'
 
 type Named = ReadonlyMap<string, Authenticator>
 
-/**
- * The built-in authenticators for which the options suffice, those of the app, and those of features. The app's
- * replace built-in ones of the same name.
- */
+/** Built-in authenticators with sufficient options, those of features, and the app's, which replace built-in ones. */
 export function namedAuthenticators(
   { authenticators, basic, userService }: ResolvedOptions,
   jwtService: JwtService,
@@ -30,11 +27,7 @@ export function namedAuthenticators(
   return new Map([...builtIn, ...Object.entries(authenticators), ...ofFeatures])
 }
 
-/**
- * The authenticator of marks without `use`; none if the app has to choose one.
- *
- * @throws ERR_AUTH_OPTION, ERR_AUTH_MARK, and ERR_AUTH_KEY if no key fits `jwt.signingMethod`
- */
+/** For marks without `use`; none if the app has to choose. @throws ERR_AUTH_OPTION, ERR_AUTH_MARK, ERR_AUTH_KEY */
 export function defaultAuthenticators(
   options: ResolvedOptions,
   named: Named,
@@ -65,11 +58,8 @@ export function defaultAuthenticators(
 }
 
 /**
- * Makes startup fail if there are users and no way to authenticate them, most often because an env file was not
- * loaded. An app with authenticators or tokens of its own may do without a default; then marks without `use` are
- * errors.
- *
- * @throws ERR_AUTH_OPTION
+ * Makes startup fail if there are users and no way to authenticate them: most often an env file was not loaded.
+ * An app with authenticators or tokens of its own may do without a default. @throws ERR_AUTH_OPTION
  */
 export function requireDefault(registration: Registration): void {
   const { options, authenticators, defaultAuthenticators } = registration

@@ -7,7 +7,6 @@ import type { AuthnChannels, AuthnEvents } from '../types/events.js'
 /**
  * The events of the package: channels of `node:diagnostics_channel`, for metrics and alarms. Each is the
  * channel that `subscribe('fastify-authn:failure', …)` finds by its name; here, its listeners are typed.
- *
  * @example
  * channels.failure.subscribe(({ code, request }) => alarm(code, request.ip))
  */
@@ -40,10 +39,6 @@ export function startClock(): number {
   return isWatched ? performance.now() : 0
 }
 
-/**
- * @param about - what is said of the credentials
- * @param accepts - the names of the authenticators that the route accepts
- */
 export function reportSuccess(
   request: FastifyRequest,
   user: object,
@@ -59,9 +54,7 @@ export function reportSuccess(
 }
 
 /**
- * Reports a rejected request, with a reason that the client does not get: to its log, and to the listeners of its
- * channel.
- *
+ * Reports a rejected request, with a reason that the client does not get: to its log and to its channel.
  * @param user - the user, if an authenticator has accepted one
  * @param about - what is said of the credentials
  * @param accepts - the names of the authenticators that the route accepts

@@ -19,33 +19,24 @@ export type * from '../types/session-api.js'
 export type * from '../types/sessions.js'
 
 interface FeatureRow {
-  /**
-   * Whether the feature is on. Default: where its option is set. A row whose name has a dot needs it: see
-   * {@link features}.
-   */
+  /** Default: whether its option is set. A row whose name has a dot needs it: see {@link features}. */
   isOn?(context: Omit<FeatureContext, 'resolved'>): boolean
-  /** Loads the entry file of the feature. */
   load(): Promise<FeatureModule>
   /** Its codes and messages in English. An app may throw errors with them although the feature is off. */
   readonly rejections?: RejectionTable
   /** The names of its events, whose channels exist although the feature is off. */
   readonly events?: readonly (keyof AuthnEvents)[]
-  /**
-   * Whether the feature has an `api`. Where it is off, reading that member of `app.authn` throws an error that names the
-   * option, instead of being undefined.
-   */
+  /** Whether it has an `api`. Where it is off, reading that member of `app.authn` throws and names the option. */
   readonly hasApi?: boolean
   /** The member of `app.authn.stats()` where the feature is off. Default: none, so that its type is optional. */
   readonly noStats?: object
 }
 
 /**
- * All features by the option that switches them on, in the order in which they are made. Each is loaded only where its
- * option is set. This is the only file that names them.
+ * All features by the option that switches them on, in the order in which they are made. Only this file names them.
  *
- * The name of a row is that of an option of the plugin, which the core then accepts, and of the feature. With a dot, as in
- * `jwt.publish`, it is a member of an option of the core: the core checks it, so that the feature has no schema.
- *
+ * A row has the name of the feature and of its option, which the core then accepts. With a dot, as in `jwt.publish`,
+ * it is a member of an option of the core: the core checks it, so that the feature has no schema.
  * @internal
  */
 export const features: Record<string, FeatureRow> = {

@@ -24,11 +24,7 @@ import type { AuthnOptions } from '../types/options.js'
 export interface FeatureModule {
   /** The schema of its option, which is checked before the rest is called. */
   readonly schema?: TSchema
-  /**
-   * Adds the defaults to its option, and checks what the schema cannot say. Default: the option itself.
-   *
-   * @throws ERR_AUTH_OPTION, or rejects with it
-   */
+  /** Adds defaults to its option, and checks what the schema cannot. Default: the option. @throws ERR_AUTH_OPTION */
   resolve?(given: never): unknown
   /** @throws ERR_AUTH_OPTION */
   create(context: FeatureContext<never>): Feature
@@ -43,7 +39,6 @@ export interface FeatureContext<Options = unknown> {
   readonly resolved: Options
   /** What the features further up in the table have resolved, by their options. */
   readonly resolvedBefore: Readonly<Record<string, unknown>>
-  /** The options of the plugin. */
   readonly options: ResolvedOptions
   /** Without keys where neither `jwt` nor `jwtService` is set. */
   readonly jwtService: JwtService
@@ -53,10 +48,7 @@ export interface FeatureContext<Options = unknown> {
 
 /** What an option adds to a registration. The core knows features by these members only. */
 export interface Feature {
-  /**
-   * Where `app.authn` and `app.authn.stats()` have {@link api} and {@link stats}, and its name in `app.authn.features`: that
-   * of its option.
-   */
+  /** That of its option: also the name of its members of `app.authn` and `app.authn.stats()`. */
   readonly name: string
   readonly authenticators?: Readonly<Record<string, Authenticator>>
   /** The message to credentials for {@link authenticators} on a route that does not accept them. Default: a general one. */
@@ -69,10 +61,8 @@ export interface Feature {
   /** Replaces tokens in a JSON body. */
   readonly carrier?: TokenCarrier
   /**
-   * Rejects a request before its credentials are read: to a protected route, or to one of the plugin's own that are called
-   * with POST. It is not called for the plugin's GET routes that are open: documents for everyone, and the addresses to
-   * which providers send browsers back.
-   *
+   * Rejects a request before its credentials are read: to a protected route, or a POST to one of the plugin's own. Its
+   * open GET routes are not checked: documents for everyone, and the addresses to which providers send browsers back.
    * @param policy - null for one of the plugin's own routes
    * @returns null for a request that passes
    */
@@ -81,7 +71,6 @@ export interface Feature {
   onPass?(request: FastifyRequest, reply: FastifyReply): void
   /**
    * More parameters of Bearer challenges (RFC 9110 §11.2), by name.
-   *
    * @param about - the status of the response, and what the mark of the route asks for; null for nothing
    */
   challenge?(about: {
@@ -92,22 +81,15 @@ export interface Feature {
   open?(registration: Registration): void
   /** Its routes, which are declared after the login route. @throws ERR_AUTH_OPTION */
   routes?(registration: Registration): readonly PluginRoute[]
-  /**
-   * Called at the end of each registration of the app, this one and later ones.
-   *
-   * @param all - the registrations of the app
-   * @throws ERR_AUTH_OPTION
-   */
+  /** Called at the end of each registration of the app, this one and later ones. @throws ERR_AUTH_OPTION */
   check?(registration: Registration, all: readonly Registration[]): void
   /** Called when the app gets ready, with the protected routes of the registration. @throws ERR_AUTH_OPTION */
   checkRoutes?(routes: readonly { readonly name: string; readonly policy: RoutePolicy }[]): void
   /** For API documents. */
   readonly notes?: {
     /**
-     * The responses that it adds to a protected route, or to one of the plugin's own: descriptions by any status. Those of
-     * one status, of other features and of the core, are joined.
-     *
-     * @param route - its methods, and its policy; null for one of the plugin's own routes
+     * The responses that it adds to a protected route, or to one of the plugin's own, whose policy is null:
+     * descriptions by any status. Those of one status, of other features and of the core, are joined.
      */
     responses(route: {
       readonly methods: readonly string[]
@@ -118,7 +100,6 @@ export interface Feature {
   /** The values of `{name}` in messages. */
   readonly messageValues?: Readonly<Record<string, string>>
   stats?(): object
-  /** Called when the app is ready. */
   ready?(): void | Promise<void>
   /** Called when the app begins to close: aborts what requests may be waiting for. */
   stop?(): void | Promise<void>
@@ -146,7 +127,6 @@ export interface RoutePolicy {
   readonly members: readonly Authenticator[]
   /** {@link names}, joined. */
   readonly name: string
-  /** The authenticators that the route accepts. */
   readonly names: readonly string[]
   /** For logs and events: the name of the authenticator that a request was given to, or else all names. */
   nameFor(request: FastifyRequest): string
@@ -164,7 +144,6 @@ export interface Registration {
   readonly passwords: PasswordTools
   /** Counts failures, of all kinds of credentials. */
   readonly attempts: Attempts
-  /** Without keys where neither `jwt` nor `jwtService` is set. */
   readonly jwtService: JwtService
   readonly translator: Translator
   /** Names of the fields of users that hold password hashes. */

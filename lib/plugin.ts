@@ -89,7 +89,6 @@ async function build(
   }
 }
 
-/** @throws ERR_AUTH_OPTION where several features have it */
 function only<Key extends 'issueTokens' | 'carrier'>(
   features: readonly Feature[],
   key: Key,
@@ -170,7 +169,6 @@ function byName(entries: readonly [string, object | undefined][]): Record<string
   return withoutUndefined(Object.fromEntries(entries))
 }
 
-/** @throws ERR_AUTH_DECORATOR */
 function decorate(app: FastifyInstance, name: 'authn' | 'jwtService', value: object): void {
   if (Object.hasOwn(app, name)) {
     throw new AuthnUsageError(

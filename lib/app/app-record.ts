@@ -10,18 +10,14 @@ export type AppRecord = ReturnType<typeof createRecord>
 export function createRecord(root: FastifyInstance) {
   return {
     root,
-    /** What its registrations share. */
     shared: { hashing: null, throttles: [] } as SharedHashing & SharedThrottles,
     instances: [root],
     routes: [] as DeclaredRoute[],
-    /**
-     * The options of each `app.register` with a mark, and whether it makes no scope, so that the mark has no effect. They
-     * are checked when the app gets ready, since nothing would catch an error of a plugin that is loaded later.
-     */
+    // `isVoid`: it makes no scope, so that its mark has no effect. Marks are checked when the app gets ready, since
+    // nothing would catch an error of a plugin that is loaded later.
     scopes: [] as { readonly options: object; readonly mark: unknown; readonly isVoid: boolean }[],
     /** Hooks that are undefined in the options of `app.register`, for a warning. */
     undefinedHooks: [] as string[],
-    /** Scopes in which the plugin is registered, in order. */
     registered: new Set<FastifyInstance>(),
     requiredMarks: new Map<FastifyInstance, RequireMarksOptions>(),
     /** True once the guard's hook was added. */

@@ -45,12 +45,7 @@ function isOfApp({ options }: DeclaredRoute): boolean {
   return !isAutomaticHead(options) && pluginRouteOf(options) === undefined
 }
 
-/**
- * Finds a registration that is meant for the app, and protects nothing of it: most often it is in a plugin that is
- * not wrapped by fastify-plugin, and so in a scope of its own.
- *
- * @throws ERR_AUTH_OPTION
- */
+/** Rejects a registration that protects nothing, most often in a plugin that is not wrapped by fastify-plugin. */
 function requireRoutes({ routes, registered }: AppRecord): void {
   const ofApp = routes.filter(isOfApp)
   const open = ofApp.filter((route) => markOf(route) === undefined).map(nameOf)
@@ -84,10 +79,7 @@ function isOpenByMistake(route: DeclaredRoute): boolean {
   return isMark(mark) && parseMark(mark, '').mode !== false && !isAutomaticHead(route.options)
 }
 
-/**
- * Warns about routes that need a scope and accept Basic, while the scopes of users come from tokens: a user with a
- * password always gets a 403 there.
- */
+/** Scopes come from tokens: on a route that needs one and accepts Basic, a user with a password always gets a 403. */
 function warnBasicScopes({ root, routes }: AppRecord): void {
   const names = routes
     .filter(({ policy, options }) => policy && lacksScopes(policy) && !isAutomaticHead(options))

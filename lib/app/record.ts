@@ -27,12 +27,7 @@ type Watch = (root: FastifyInstance) => (plugin: unknown, options: unknown) => u
 
 const watches: Watch[] = []
 
-/**
- * Records every app that is made from now on, since the routes and scopes that it declares before it registers the plugin
- * have to be known too.
- *
- * @param watch - called before anything is registered in an app
- */
+/** Records every app made from now on: what it declares before it registers the plugin has to be known too. */
 export function recordApps(watch: Watch): void {
   watches.push(watch)
   onInstance(listen)
@@ -90,7 +85,6 @@ function prefixOf(options: object): string | undefined {
   return JSON.stringify(declaredProperty(options, 'prefix'))
 }
 
-/** @throws ERR_AUTH_MARK for a mark that is not valid or has no effect */
 function checkScope({ options, mark, isVoid }: AppRecord['scopes'][number]): void {
   const place = `app.register(…, { prefix: ${prefixOf(options)}, auth })`
   if (mark === undefined) {
@@ -105,10 +99,7 @@ function checkScope({ options, mark, isVoid }: AppRecord['scopes'][number]): voi
   )
 }
 
-/**
- * Whether a plugin gets no scope, or its options come from a function, so that the mark in them has no effect. Other
- * plugins have an option `auth` too, so only values that are marks are found.
- */
+/** Whether a mark there has no effect. Other plugins have an option `auth` too, so only values that are marks are found. */
 function hasVoidMark(plugin: unknown, options: object, isComputed: boolean): boolean {
   if (nameOfPlugin(plugin) === 'fastify-authn' || !(isComputed || isShared(plugin))) return false
   return isMark(declaredProperty(options, 'auth'))
@@ -121,10 +112,8 @@ function guardBody(root: FastifyInstance, options: RouteOptions): void {
 }
 
 /**
- * Adds the guard to an app, once, as one hook of its root: a route with a mark outside of the plugin's scope must not be
- * open, and a hook for each route would miss the routes that were declared before the plugin.
- *
- * @throws ERR_AUTH_MARK, when the app gets ready, for a mark that is not valid or has no authenticator
+ * Adds the guard to an app, once, as one hook of its root: a route with a mark outside of the plugin's scope must not
+ * be open, and a hook for each route would miss the routes that were declared before the plugin.
  */
 export function protectApp(record: AppRecord): void {
   if (record.isProtected) return

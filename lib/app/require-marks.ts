@@ -8,12 +8,7 @@ import type { AppRecord } from './app-record.js'
 import type { RequireMarksOptions } from '../../types/options.js'
 import type { UndecidedRoute } from '../../types/routes.js'
 
-/**
- * Makes startup fail when the scope has routes without a mark, neither their own nor an inherited one, or middleware
- * that the option does not allow.
- *
- * @throws ERR_AUTH_AUDIT that lists the routes, or names the middleware; what `except` throws
- */
+/** Rejects routes without a mark, own or inherited, and middleware unless it is allowed. @throws ERR_AUTH_AUDIT */
 export function requireMarks(
   { routes, instances }: AppRecord,
   scope: FastifyInstance,
@@ -49,10 +44,7 @@ function describe({ options, server, url }: DeclaredRoute): UndecidedRoute[] {
   }))
 }
 
-/**
- * Middleware answers by the URL, outside of all routes, so marks do not protect what it serves. The option
- * `requireMarks.middleware: true` allows it.
- */
+/** Middleware answers by the URL, outside of all routes, so marks do not protect what it serves. */
 function rejectMiddleware(instances: readonly FastifyInstance[], scope: FastifyInstance): void {
   const engines = ['@fastify/express', '@fastify/middie']
   // Middleware of a scope around this one runs in this one too.

@@ -95,18 +95,12 @@ function getRouteOf(
   return others.findLast((route) => isGet(route) && hasSame(route)) ?? others.findLast(isGet)
 }
 
-/** The recorded route that has this `config`. */
 export function routeOf(config: object | undefined): DeclaredRoute | undefined {
   const decided: { readonly [kDecision]?: DeclaredRoute } = config ?? {}
   return decided[kDecision]
 }
 
-/**
- * The policy of a route.
- *
- * @returns null for an open route
- * @throws ERR_AUTH_MARK for a mark that is not valid, has no effect, or names an authenticator that is not registered
- */
+/** Null for an open route. @throws ERR_AUTH_MARK for a mark that is invalid or has no effect */
 export function decide(route: DeclaredRoute): RoutePolicy | null {
   const { options, server } = route
   const place = routeName(options)

@@ -3,10 +3,7 @@ import { needsText } from '../marks/access.js'
 import type { AuthnRoute } from '../../types/routes.js'
 
 /**
- * The routes as a table with aligned columns, for people and for snapshots. A HEAD route that Fastify added is left
- * out, since it follows its GET route.
- *
- * @param rows - printed in this order
+ * The routes as a table with aligned columns, without the HEAD routes that Fastify added: they follow their GET routes.
  * @param allMethods - a route with all these methods is printed as `ALL`
  */
 export function printTable(rows: readonly AuthnRoute[], allMethods: readonly string[]): string {

@@ -20,7 +20,6 @@ import type { Authenticator } from '../../types/authenticator.js'
  * A `jwtAuthenticator` accepts whatever looks like a token of our own keys, so it comes after all others.
  *
  * It is optional only when all of its members are.
- *
  * @throws ERR_AUTH_OPTION when there is none, one is no authenticator, or several have neither `accepts` nor a scheme of
  * their own
  */
@@ -75,7 +74,6 @@ export function combine(members: readonly Authenticator[], place: string): Authe
     accepts: (request) => accepting(request, namedBy(request)) !== undefined,
     authenticate(request) {
       const named = namedBy(request)
-      // A token that no member accepts is rejected by the one for JWTs, if there is one.
       const member =
         (named.length === 1 ? named[0] : accepting(request, named)) ??
         named.find((each) => membersOf(each).some((leaf) => kRejectsAny in leaf)) ??

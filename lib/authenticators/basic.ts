@@ -16,7 +16,6 @@ export function hashesPasswords(authenticator: Authenticator): boolean {
 
 /**
  * HTTP Basic (RFC 7617): finds the user by the user service, and compares the password with the stored hash.
- *
  * @param options - what is left out comes from the options of the plugin
  * @throws ERR_AUTH_OPTION
  */

@@ -13,7 +13,6 @@ import type { BasicUser } from '../../types/user-service.js'
 
 /**
  * HTTP Basic (RFC 7617) against one username and password from the configuration, for proofs of concept.
- *
  * @param config - default: the option `basic` of the plugin
  * @throws ERR_AUTH_OPTION when a value is missing or could never be sent
  */

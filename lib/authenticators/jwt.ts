@@ -33,7 +33,6 @@ interface LocalTokens {
  * string or a finite number. The user service is asked for that user at every request.
  *
  * Beside other authenticators for Bearer it accepts the tokens that have this claim and that no other one accepts.
- *
  * @param options - what is left out comes from the options of the plugin
  * @throws ERR_AUTH_OPTION; at startup, ERR_AUTH_KEY when there is no fitting key
  */
@@ -121,7 +120,6 @@ export function readsLocalTokens(authenticator: Authenticator): boolean {
 
 /**
  * The access token of a request. Where there is an `Authorization` header, whatever it holds, no other place counts.
- *
  * @throws AuthenticationError for a malformed header, and for a request that must not use its token
  * @internal
  */
@@ -142,10 +140,7 @@ export function localTokenIn(
   return null
 }
 
-/**
- * Describes the tokens that an authenticator accepts, and the user service that it asks. Undefined for other keys.
- * @internal
- */
+/** The tokens that an authenticator accepts, and the user service that it asks. Undefined for other keys. @internal */
 export function tokensOf(
   { [kLocalTokens]: own }: Authenticator & LocalTokens,
   { jwtService, options }: Registration,
@@ -158,7 +153,6 @@ export function tokensOf(
     userService,
     claimName,
     signingMethod: signingMethod ?? jwtService.signingMethod,
-    /** Computes the fingerprints of the keys that verify them. */
     keys: () => jwtService.fingerprints(signingMethod),
   }
 }

@@ -8,12 +8,7 @@ import type { UserService } from '../../types/user-service.js'
 
 type AcceptedTokens = NonNullable<ReturnType<typeof tokensOf>>
 
-/**
- * Finds registrations that accept the tokens of each other, while their users differ: alice of the one would pass as
- * alice of the other.
- *
- * @throws ERR_AUTH_OPTION
- */
+/** Rejects registrations that accept each other's tokens, while alice of one is not alice of the other. */
 export function checkSharedKeys(registrations: readonly Registration[]): void {
   for (const [index, one] of registrations.entries()) {
     const isConfused = (each: Registration): boolean =>
@@ -36,11 +31,7 @@ function acceptSameTokens(
   return haveSameKeys(one.fingerprints(), other.fingerprints()) && haveSameClaims(one, other)
 }
 
-/**
- * Finds authenticators of routes that accept the tokens of each other, while they ask different user services.
- *
- * @throws ERR_AUTH_OPTION
- */
+/** Rejects authenticators of routes that accept each other's tokens, while they ask different user services. */
 export function checkSharedTokens(policies: readonly RoutePolicy[]): void {
   const found: { policy: RoutePolicy; authenticator: Authenticator; tokens: AcceptedTokens }[] = []
   for (const policy of policies) {
@@ -86,10 +77,7 @@ function haveSameClaims(one: Claims, other: Claims): boolean {
   )
 }
 
-/**
- * Whether two services find the same users: one object, or two with the same members and the same function
- * `findByUsername`, as options that are written twice. Two instances of classes may each find their own users.
- */
+/** Options that are written twice are the same service. Two instances of classes may each find their own users. */
 export function isSameService(one?: UserService, other?: UserService): boolean {
   if (one === undefined || other === undefined || one === other) return true
   const [mine, theirs] = [one, other].map((each) => Object.entries(each))

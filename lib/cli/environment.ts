@@ -95,11 +95,9 @@ export function startupError(error: unknown): string {
 }
 
 /**
- * A service with the keys of the environment, or with those of a key set file.
- *
- * @returns also the signing method, undefined for a key set unless one was given: its keys name theirs
- * @throws CliError when no key is configured, or when several are and no method is given; for bad keys, the error of
- * startup
+ * A service with the keys of the environment or of a key set file, and the signing method: undefined for a key set
+ * unless one was given, since its keys name theirs.
+ * @throws CliError when no key is configured, or when several are and no method is given; the errors of startup
  */
 export async function openService(given: KeyOptions, rules: TokenRules = {}) {
   const { jwt } = configFromEnv()

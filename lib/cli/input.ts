@@ -35,10 +35,7 @@ export function bareText(text: string): string {
 }
 
 /**
- * Reads a secret. At a terminal it is typed twice and not shown; otherwise it is all of standard input, after
- * {@link bareText}.
- *
- * @param name - what is asked for
+ * Reads a secret: at a terminal typed twice and not shown; otherwise all of standard input, after {@link bareText}.
  * @throws CliError when the two differ, or for Ctrl-C
  */
 export async function readSecret(io: Io, name: string): Promise<string> {
@@ -51,7 +48,6 @@ export async function readSecret(io: Io, name: string): Promise<string> {
 /**
  * Asks at the terminal, and shows nothing of what is typed. The questions go to standard error, so that standard output
  * can be redirected.
- *
  * @throws CliError (130) for Ctrl-C, for Ctrl-D on an empty line, and when the terminal goes away
  */
 export async function askHidden(

@@ -76,7 +76,6 @@ export const makeLike: MakeNext = (alg, { entry, bits }) => {
 /**
  * Writes new files with their permissions, all or none, and never over an existing one. Missing folders are created with
  * access for the owner only.
- *
  * @throws CliError that names the file
  */
 export async function writeNewFiles(

@@ -39,12 +39,7 @@ export function ignoreRejection(value: unknown): void {
   if (isThenable(value)) Promise.resolve(value).catch(() => undefined)
 }
 
-/**
- * The JSON of what a function of the app has returned.
- *
- * @param name - of the function, for the error
- * @throws TypeError for anything but a plain object, and what its getters and `toJSON` throw
- */
+/** @param name - of the function, for the error @throws TypeError if not plain; what getters and `toJSON` throw */
 export function toJson(value: unknown, name: string): string {
   ignoreRejection(value)
   const json = isPlain(value) ? JSON.stringify(value) : undefined

@@ -18,11 +18,8 @@ export function trustedOf(origins: readonly string[]): ReadonlySet<string> {
 }
 
 /**
- * Whether a request may be a CSRF, sent by a page of another site with the cookies of its visitor: the rule of
- * `CrossOriginProtection` in Go 1.25. It goes by the headers `Sec-Fetch-Site` and, for older browsers, `Origin`, which
- * pages cannot change. A request with neither comes from no browser.
- *
- * @param trusted - other origins whose pages may send such requests
+ * Whether a request may be a CSRF, by the rule of `CrossOriginProtection` in Go 1.25. It goes by `Sec-Fetch-Site` and,
+ * for older browsers, `Origin`, which pages cannot change. A request with neither comes from no browser.
  * @returns the reason, for the log; null for a request that passes
  */
 export function crossSiteReason(

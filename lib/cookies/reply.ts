@@ -3,11 +3,7 @@ import { AuthenticationFault, faultOf } from '../errors/errors.js'
 import { isCookieValue, longestCookie, setCookie, type NewCookie } from '../http/cookie.js'
 import { unverifiedPart } from '../tokens/claims.js'
 
-/**
- * Adds cookies to a reply.
- *
- * @throws AuthenticationFault for a token that no browser would keep; none of the cookies is set then
- */
+/** @throws AuthenticationFault for a token that no browser would keep; none of the cookies is set then */
 export function setCookies(reply: FastifyReply, cookies: readonly NewCookie[]): void {
   const lines = cookies.map(lineOf)
   const present = [reply.getHeader('set-cookie') ?? []].flat().map(String)
@@ -32,11 +28,7 @@ function lineOf(cookie: NewCookie): string {
   )
 }
 
-/**
- * Seconds until a token expires. Its signature is not verified: the login has just made it.
- *
- * @returns null for a token without `exp`, or that is no JWT
- */
+/** Seconds until a token expires, unverified: the login has just made it. Null without `exp`, or if it is no JWT. */
 export function lifeOf(token: string): number | null {
   const { exp } = unverifiedPart(token, 1) ?? {}
   if (typeof exp !== 'number' || !Number.isFinite(exp)) return null

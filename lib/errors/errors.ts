@@ -9,7 +9,6 @@ import { codeOfKey, englishOf, isMessageKey, rejectionOf, type RejectionRow } fr
 
 /**
  * Thrown by an authenticator to reject a request: a 401, or a 429 or 503 when the client has to wait.
- *
  * @example
  * throw new AuthenticationError('auth.invalid-credentials') // localized
  * throw new AuthenticationError('This API key was revoked.') // sent as it is
@@ -76,10 +75,7 @@ export function rejectionOrFault(code: FaultCode, error: unknown): unknown {
 
 const neutralMessage = 'The request could not be authenticated because of an internal error.'
 
-/**
- * The server failed, not the client, for example the user service threw. The client gets a 500 with a neutral
- * message; the real error is the `cause`, for the log.
- */
+/** The server failed, not the client. The client gets a neutral 500; the real error is the `cause`, for the log. */
 export class AuthenticationFault extends Error {
   readonly code: FaultCode
   readonly statusCode: number

@@ -60,7 +60,6 @@ const rejections: { [Code in RejectionCode]?: RejectionRow } = Object.assign(Obj
   ERR_AUTH_STORE_UNAVAILABLE: busy,
 } satisfies RejectionTable['codes'])
 
-/** The messages in English. */
 const english: { [Key in MessageKey]?: string } = { ...en }
 
 /** Codes of credentials that may be meant for an authenticator of another route. */
@@ -69,7 +68,6 @@ export const unrecognized = new Set<RejectionCode>([
   'ERR_AUTH_JWT_INVALID',
 ])
 
-/** Adds the codes and messages of a feature. */
 export function addRejections({ codes, messages, unrecognized: more = [] }: RejectionTable): void {
   Object.assign(rejections, codes)
   Object.assign(english, messages)
@@ -90,7 +88,6 @@ export function messageKeys(): string[] {
   return Object.keys(english)
 }
 
-/** Whether a string is the key of a message of the core or of a feature. */
 export function isMessageKey(text: unknown): text is MessageKey {
   return typeof text === 'string' && Object.hasOwn(english, text)
 }

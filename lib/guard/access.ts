@@ -21,9 +21,8 @@ const steps = {
 } as const
 
 /**
- * Lets a user pass who has the scopes and roles that the mark of the route needs. Roles are not asked for where a scope
- * is missing. The answer is awaited only where it is a promise: awaited always, requests to a route with a role took 8
- * % more CPU time over HTTP.
+ * Lets a user pass who has the scopes and roles that the mark needs. The answer is awaited only where it is a promise:
+ * awaited always, requests to a route with a role took 8 % more CPU time over HTTP.
  */
 export function requireAccess(
   guarded: Guarded,

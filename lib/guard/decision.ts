@@ -19,7 +19,6 @@ export interface Guarded {
   readonly policy: RoutePolicy
   readonly started: number
   readonly user: AuthUser | null
-  /** Lets the request pass with its user. */
   allow(user: AuthUser): void
   /** @param error - what `authenticate`, or a function of `access`, threw or rejected with */
   onError(error: unknown): void

@@ -18,8 +18,6 @@ import { reject } from './reject.js'
 /**
  * The one `onRequest` hook of an app and all its scopes. It goes by the route that Fastify matched, and by what was
  * decided about that route when the app got ready; the text of the URL is never looked at.
- *
- * @param config - of the route
  */
 export function guard(
   request: FastifyRequest,

@@ -10,12 +10,7 @@ import type { Registration, RoutePolicy } from '../feature.js'
 import type { Needs } from '../marks/access.js'
 import type { Authenticator } from '../../types/authenticator.js'
 
-/**
- * The policy of a mark.
- *
- * @param place - where the mark is, for the error
- * @throws ERR_AUTH_MARK
- */
+/** @throws ERR_AUTH_MARK */
 export function policyOf(mark: unknown, place: string, registration: Registration): RoutePolicy {
   const { mode, use, ...needed } = parseMark(mark, place)
   const { authenticators } = registration

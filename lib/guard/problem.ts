@@ -4,11 +4,7 @@ import { hasSeveral } from '../http/authorization.js'
 import type { Registration, RoutePolicy } from '../feature.js'
 import type { AuthenticationErrorLike } from '../../types/errors.js'
 
-/**
- * Why a request is rejected before its credentials are read; null for one that passes.
- *
- * @param policy - null for one of the plugin's own routes
- */
+/** Why a request is rejected before its credentials are read, or null. @param policy - null for a route of the plugin */
 export function requestProblemOf(
   request: FastifyRequest,
   { requestChecks }: Registration,

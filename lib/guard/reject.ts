@@ -59,10 +59,7 @@ function ask(guarded: Guarded, error: AuthenticationErrorLike, localized: Locali
 
 /**
  * Watches whether `onUnauthorized` sends a response: `reply.sent` is still false while `onSend` hooks run. Our
- * `WWW-Authenticate` is removed from a response whose status is neither 401 nor that of the error, such as a redirect
- * to a login page.
- *
- * @returns a function that says whether a response was sent
+ * `WWW-Authenticate` is removed from a response whose status is neither 401 nor that of the error, such as a redirect.
  */
 function watchReply(reply: FastifyReply, code: RejectionCode): () => boolean {
   const { send } = reply
@@ -80,11 +77,7 @@ function watchReply(reply: FastifyReply, code: RejectionCode): () => boolean {
   return () => called || reply.sent || reply.raw.headersSent
 }
 
-/**
- * Says why credentials were rejected that an authenticator of another route would accept.
- *
- * @returns a rejection with that reason; `error` where the credentials are for an authenticator of this route, or for none
- */
+/** @returns the reason, if an authenticator of another route would accept the credentials; otherwise `error` */
 function explained(
   { request, policy: { members, registration } }: Guarded,
   error: AuthenticationErrorLike,

@@ -29,9 +29,6 @@ export function messageOf(
 /**
  * Sets the header `WWW-Authenticate`: for a 401 a challenge for each scheme; for a token that lacks a scope one for
  * Bearer alone, since no other credentials would help (RFC 6750 §3.1).
- *
- * @param schemes - of the authenticators that the route accepts
- * @param scope - the scopes that the route needs
  * @param readsHeader - whether the error is about the `Authorization` header
  */
 export function setChallenges(
@@ -71,10 +68,7 @@ export function setChallenges(
   void reply.header('www-authenticate', challenges.length === 1 ? challenges[0] : challenges)
 }
 
-/**
- * @returns a copy of the error with its message in the language of the request, since an app may throw one error for
- * many requests; an error whose message comes from the app is returned as it is
- */
+/** A copy in the language of the request, as an app may throw one error for many; a text of the app stays as it is. */
 export function localize(
   error: AuthenticationErrorLike,
   { text, language }: LocalizedText,
@@ -102,10 +96,7 @@ export function appErrorBody(
   }
 }
 
-/**
- * Sends the status, the headers and the body, by default `{"error": …}`. See {@link setChallenges} for
- * `WWW-Authenticate`.
- */
+/** Sends all but the challenges of {@link setChallenges}. The body is `{"error": …}` by default. */
 export function sendRejection(
   error: AuthenticationErrorLike,
   localized: LocalizedText,

@@ -7,7 +7,6 @@ import { viewOf } from '../users/view.js'
 import type { Registration } from '../feature.js'
 import type { LoginAttempt, TokenCarrier } from '../tokens/issued.js'
 
-/** Carries tokens in the JSON body. */
 export const bodyCarrier: TokenCarrier = {
   schema: (hasSessions) =>
     Type.Object(
@@ -29,12 +28,7 @@ export function sendBody(reply: FastifyReply, body: object): FastifyReply {
   return reply.header('content-type', 'application/json; charset=utf-8').send(JSON.stringify(body))
 }
 
-/**
- * Makes the tokens of a user who has logged in, by whichever way, and puts them into the reply.
- *
- * @returns the body
- * @throws (rejects) what `issueTokens` throws; AuthenticationFault
- */
+/** Puts the tokens of a login into a reply. @returns its body @throws AuthenticationFault, AuthenticationError */
 export async function finishLogin(
   registration: Registration,
   request: FastifyRequest,
@@ -48,12 +42,7 @@ export async function finishLogin(
   return giveTokens(registration, registration.carrier, request, reply, tokens)
 }
 
-/**
- * Puts tokens into a reply.
- *
- * @returns the body: that of the carrier, or what `login.body` makes of it
- * @throws AuthenticationFault where `login.body` fails
- */
+/** @returns the carrier's body, or what `login.body` makes of it. @throws AuthenticationFault if that fails */
 export function giveTokens(
   { options: { login } }: Registration,
   carrier: TokenCarrier,

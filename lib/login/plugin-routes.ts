@@ -16,12 +16,7 @@ import type { RejectionLike } from '../../types/errors.js'
 
 const bodyLimit = 16_384
 
-/**
- * Declares a route of the plugin. Its own validator keeps our schema from a schema compiler of the app, such as that of
- * Zod.
- *
- * @throws ERR_AUTH_OPTION where the path is taken
- */
+/** The route's own validator keeps our schema from a schema compiler of the app, such as that of Zod. */
 export function declarePluginRoute(registration: Registration, route: PluginRoute): void {
   const { body, method, path, notes, mark = false, scope = registration.app } = route
   const url = urlOf(scope, path)

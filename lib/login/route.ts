@@ -9,11 +9,7 @@ import type { ResolvedLogin } from '../options/resolve.js'
 import type { Feature, Registration } from '../feature.js'
 import type { UserService } from '../../types/user-service.js'
 
-/**
- * The options of the login route; null for none.
- *
- * @throws ERR_AUTH_OPTION where the app asks for a route that could not work; ERR_AUTH_KEY where no key of a key set signs
- */
+/** Null for none. @throws ERR_AUTH_OPTION for a route that could not work; ERR_AUTH_KEY if no key of a key set signs */
 export function wantedLogin({ options, jwtService, features }: Registration): ResolvedLogin | null {
   const { login, userService } = options
   if (login === false) return null
@@ -35,12 +31,7 @@ function issuerOf(features: Registration['features']): Feature | undefined {
   return features.find(({ issueTokens }) => issueTokens !== undefined)
 }
 
-/**
- * Adds the login route. One that the app did not ask for gives way to that of another registration.
- *
- * @param routes - the options of the routes that were declared so far
- * @throws ERR_AUTH_OPTION, ERR_AUTH_KEY
- */
+/** A route that the app did not ask for gives way to another registration's. @throws ERR_AUTH_OPTION, ERR_AUTH_KEY */
 export function addLogin(registration: Registration, routes: readonly object[]): void {
   const login = wantedLogin(registration)
   if (login === null) return

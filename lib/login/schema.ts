@@ -19,11 +19,7 @@ function invalidBody(path: readonly string[], problem: string): Error {
   return Object.assign(error, { code: 'FST_ERR_VALIDATION', statusCode: 400 })
 }
 
-/**
- * A body with two non-empty strings, the first of which can be a username. Other fields are ignored.
- *
- * @param example - of a body, for API documents
- */
+/** Two non-empty strings, the first of which can be a username. Other fields are ignored. */
 export function loginBody(usernameField: string, passwordField: string, example?: object) {
   const text = Type.String({ minLength: 1 })
   const fields = { [usernameField]: text, [passwordField]: text }

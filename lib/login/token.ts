@@ -10,11 +10,7 @@ import type { ResolvedLogin, ResolvedOptions } from '../options/resolve.js'
 import type { LoginOptions } from '../../types/login.js'
 import type { JwtClaims } from '../../types/request-extra.js'
 
-/**
- * Makes the token of a login: by `tokenFunc` of the app, or one with the claims of {@link claimsMaker}.
- *
- * @throws ERR_AUTH_OPTION
- */
+/** Makes tokens by `tokenFunc` of the app, or with the claims of {@link claimsMaker}. @throws ERR_AUTH_OPTION */
 export function tokenIssuer(
   { login }: ResolvedOptions,
   service: JwtService,
@@ -59,12 +55,7 @@ export function issuedAfter(checks: readonly TokenCheck[], user: object): number
   return Math.max(0, ...checks.map((check) => check.issuedAfter?.(user) ?? 0))
 }
 
-/**
- * The claim `iat` of a token that is issued now. It is rounded up where all tokens of the user have just been revoked,
- * so that this one is newer.
- *
- * @param now - seconds since 1970
- */
+/** The claim `iat` in seconds, rounded up where all tokens of the user were just revoked, so that this one is newer. */
 export function issuedAt(now: number, user: object, checks: readonly TokenCheck[]): number {
   return Math.max(Math.floor(now), Math.ceil(issuedAfter(checks, user)))
 }
@@ -82,7 +73,6 @@ type ClaimsOf = ReturnType<typeof claimsMaker>
  * Makes the function that asks the app for the claims of a user's tokens. A login calls it with the submitted username, a
  * refresh with the `sub` of the session. It rejects with an AuthenticationFault if `login.subject` or `login.claims` throws
  * or returns an invalid value, and for another `sub` than that by which `accounts` revokes sessions.
- *
  * @param accountSubjects - `login.subject` of this registration and of related ones, where they have `accounts`
  */
 export function claimsMaker(

@@ -33,13 +33,7 @@ function needSchema(key: Key): Type.TSchema {
 
 export const needSchemas = { scope: needSchema('scope'), role: needSchema('role') }
 
-/**
- * Reads `scope` or `role` of a mark that fits its schema, where a member that is undefined counts as missing.
- *
- * @param place - where the mark is, for the error
- * @returns null where the mark does not have it
- * @throws ERR_AUTH_MARK
- */
+/** Reads `scope` or `role`; an undefined one counts as missing. @returns null if it is missing @throws ERR_AUTH_MARK */
 export function neededNames(
   mark: { readonly [Name in Key]?: AccessNeed },
   key: Key,

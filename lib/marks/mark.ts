@@ -15,13 +15,7 @@ const markSchema = Type.Union(
   { description: "true, false, 'optional', 'try' or { mode, use, scope, role }", quoted: true },
 )
 
-/**
- * Reads a mark.
- *
- * @param place - where it is, for the error
- * @returns `use`: null for the authenticator of the scope; `scope` and `role`: null where none is asked for
- * @throws ERR_AUTH_MARK for a value that is not a mark
- */
+/** `use` is null for the authenticator of the scope; `scope` and `role` are null for none. @throws ERR_AUTH_MARK */
 export function parseMark(given: unknown, place: string) {
   const mark =
     typeof given === 'object' && given && !Array.isArray(given) ? own(given, place) : given
@@ -90,12 +84,7 @@ export function routeName({ method, url }: Pick<RouteOptions, 'method' | 'url'>)
 /** Members that developers put into `config` by mistake, where they belong into the mark. */
 const misplaced = ['scope', 'scopes', 'role', 'roles', 'permissions']
 
-/**
- * Finds a mark where it has no effect: `auth` beside `config` or in `schema`, `config.auth: undefined`, and scopes or
- * roles in `config` instead of in the mark.
- *
- * @throws ERR_AUTH_MARK
- */
+/** Rejects a mark that has no effect: beside `config`, in `schema`, undefined, or with scopes or roles in `config`. */
 export function checkPlaces(options: RouteOptions): void {
   const { config = {}, schema = {} } = options
   const isMarked = markIn(config) !== undefined

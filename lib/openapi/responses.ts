@@ -85,10 +85,7 @@ function rejectionSchema({ errorBody, errorSchema }: Registration): object {
     : (errorSchema ?? { type: 'object', additionalProperties: true })
 }
 
-/**
- * The name of an operation for generated clients, which no other may have: `login`; or where several registrations have
- * such a route, or the app gives that name to another one, a name that is made from the path: `adminLogin`.
- */
+/** Unique, for generated clients: `login`, or by the path if another registration or the app has that: `adminLogin`. */
 export function operationIdOf(
   { kind }: PluginRoute,
   { url, all }: DeclaredRoute,

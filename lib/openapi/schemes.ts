@@ -24,11 +24,7 @@ const described = new WeakMap<object, readonly string[]>()
 
 const usualNames = new Map(Object.entries({ basic: 'basicAuth', bearer: 'bearerAuth' }))
 
-/**
- * Adds the security schemes of authenticators to a document. A scheme of the app with the same name stays.
- *
- * @returns the security requirements, any of which is enough, and whether they list the scopes
- */
+/** A scheme of the app with the same name stays. Any one of the returned requirements is enough. */
 export function requireSchemes(
   document: OpenApiDocument,
   accepted: readonly Authenticator[],

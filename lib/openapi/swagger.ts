@@ -10,13 +10,7 @@ const ours = new WeakSet<Transform>()
 let describe: typeof import('./transform.js').transform
 let loading: Promise<void> | undefined
 
-/**
- * Makes every @fastify/swagger of an app document the access to its routes: it wraps the option `transform`. The
- * schemas that validate and serialize are not changed.
- *
- * @param root - before anything is registered in it
- * @returns a function that gets every plugin with its options, and returns the options to use
- */
+/** Wraps the option `transform` of every @fastify/swagger. Schemas that validate and serialize are not changed. */
 export function describeRoutes(
   root: FastifyInstance,
 ): (plugin: unknown, options: unknown) => unknown {

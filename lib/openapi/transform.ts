@@ -49,7 +49,6 @@ export function transform(
   return { ...result, schema: isOwn ? { ...described, body, querystring } : described }
 }
 
-/** The notes on a route that a document gets besides its schema. */
 interface Notes extends Pick<
   RoutePolicy,
   'members' | 'allowsAnonymous' | 'needs' | 'registration'

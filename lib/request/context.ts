@@ -16,7 +16,6 @@ const storage = (shared[kContext] ??= new AsyncLocalStorage())
  *
  * Do not use it for authorization: a callback runs in the context that opened the connection, pool or stream which
  * calls it, and that may be another user's.
- *
  * @returns the same object as `request.user`, unless the app has replaced that; null in anonymous requests and outside of
  * requests
  */
@@ -27,12 +26,10 @@ export function userFromContext<User extends object = AuthUser>(): User | null {
 /**
  * Runs a function as a user, outside of a request or inside of one: a job, a script, a test. Whatever the function awaits
  * or starts has that user too.
- *
  * @param user - returned as it is by {@link userFromContext}, so leave the password hash out; null for none
  * @param work - called at once, without arguments
  * @returns what `work` returns
  * @throws ERR_AUTH_CONTEXT when the user is no object, or `work` is no function; what `work` throws
- *
  * @example
  * await runAs(owner, () => sendReport())
  */

@@ -8,7 +8,6 @@ import type { AuthUser } from '../../types/user-service.js'
 
 /**
  * Adds `user`, `extra`, `lang` and `bearerToken()` to the requests of a scope, once.
- *
  * @throws ERR_AUTH_DECORATOR when another plugin has one of the names; `lang` of an i18n plugin stays instead
  */
 export function decorateRequests(app: FastifyInstance): void {

@@ -27,13 +27,7 @@ export function registeredByOther(server: object | null): string {
   return registeredByOther(Object.getPrototypeOf(server) as object | null)
 }
 
-/**
- * The state of a built-in authenticator for each registration: one authenticator may be used by several apps and
- * scopes, each with its own users and keys.
- *
- * @param name - for the error
- * @param create - makes the state at startup
- */
+/** The state of a built-in authenticator: apps and scopes that share it have users and keys of their own. */
 export function perRegistration<State>(
   name: string,
   create: (registration: Registration) => State,

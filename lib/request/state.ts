@@ -71,7 +71,6 @@ export function cookieOf(request: FastifyRequest, name: string): string | typeof
   return cookiesOf(request).get(name) || null
 }
 
-/** Sets `request.user`, and keeps what the user service returned for {@link storedUser}. */
 export function setUser(
   request: FastifyRequest,
   user: AuthUser,
@@ -103,10 +102,7 @@ export function setAsked(request: FastifyRequest, member: Authenticator): void {
   ensureState(request).asked = member
 }
 
-/**
- * @param claims - undefined removes claims that were set before
- * @param isLocal - whether a key of our own has verified the token
- */
+/** @param claims - undefined removes claims that were set before */
 export function setClaims(
   request: FastifyRequest,
   claims: JwtClaims | undefined,
@@ -118,10 +114,6 @@ export function setClaims(
   if (state.extra !== null) state.extra[EXTRA_JWT_CLAIMS] = claims
 }
 
-/**
- * @param logFields - the members of events and log lines that describe the credentials
- * @param extra - the members of `request.extra` that describe them
- */
 export function setCredential(
   request: FastifyRequest,
   grants: Grants | null,
@@ -157,7 +149,6 @@ export function extraOf(request: FastifyRequest): Record<string, unknown> {
 
 /**
  * The user as the user service returned it, with the password hash, which `request.user` hides. Never send it.
- *
  * @returns null in anonymous requests
  */
 export function storedUser<Stored extends object = StoredUser>(

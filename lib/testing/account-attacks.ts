@@ -36,11 +36,9 @@ const changes =
  * at once, used links and those of others, old passwords and sessions, other spellings, and equal responses. It catches
  * all e-mails of the registration meanwhile. Its accounts, `authn-attack-…@example.com`, are deleted at the end if
  * `accounts.remove` is set.
- *
  * @param app - the app, with `authnTesting`; or the inner scope in which the plugin is registered. `ready()` is called
  * @returns the report; `report.problems` is empty when all is well
  * @throws (rejects) ERR_AUTH_TESTING
- *
  * @example
  * const report = await accountAttacks(app)
  * assert.deepEqual(report.problems, [])

@@ -62,10 +62,8 @@ const actings = new WeakMap<object, Acting>()
  *
  * The options may be used any number of times. They are recognised by the identity of an object in this process, so
  * no request from the network can do the same.
- *
  * @param user - what the user service would return; `request.user` hides its password hash as always
  * @throws ERR_AUTH_TESTING when the user is not an object, and for what cannot be the name of a scope or role
- *
  * @example
  * await app.inject({ url: '/me', ...actingAs({ id: 1, name: 'alice' }) })
  * await app.inject({ url: '/drafts', ...actingAs(alice, { scopes: ['notes:write'], roles: [] }) })

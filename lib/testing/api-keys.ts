@@ -44,11 +44,9 @@ export const brokenKeys: Readonly<Record<BrokenApiKey, (key: string) => string>>
 /**
  * Makes an API key of the app, in the app's own store; `maxPerOwner` does not limit it. With `broken`, it has one flaw and
  * is good otherwise.
- *
  * @param app - the app, after `ready()`; or the inner scope in which the plugin is registered
  * @throws (rejects) ERR_AUTH_TESTING if the app has no API keys, or for an unknown flaw; ERR_AUTH_API_KEY and
  * ERR_AUTH_STORE_UNAVAILABLE as `app.authn.apiKeys.issue()` does
- *
  * @example
  * const key = await mintApiKey(app, { owner: 'alice', scopes: ['notes:read'], broken: 'revoked' })
  */

@@ -48,15 +48,9 @@ export interface AttackOptions {
   readonly issuer?: string | undefined
   /** Whether the route also accepts requests without credentials. Then only wrong credentials are sent. */
   readonly optional?: boolean | undefined
-  /**
-   * The scopes of good tokens that a check of your own asks for, in the forms of a mark. Default: those of the mark
-   * of the route.
-   */
+  /** Scopes of good tokens for a check of your own, in the forms of a mark. Default: those of the route's mark. */
   readonly scope?: AccessNeed | undefined
-  /**
-   * More statuses that are rejections, such as the 403 of an authenticator of yours. Default: only 401, and 403 for
-   * users without the scope or the role.
-   */
+  /** More statuses that are rejections, such as 403. Default: only 401, and 403 for users without the scope or role. */
   readonly rejections?: readonly number[] | undefined
   /** Names of cases to leave out, because the app accepts them on purpose. */
   readonly except?: readonly (string | RegExp)[] | undefined

@@ -34,11 +34,9 @@ const parts = [elsewhereCases, keyCases, headerCases, cookieCases, apiKeyCases, 
  *
  * At the beginning and at the end it checks that good credentials are accepted: a route that rejects everything
  * would prove nothing.
- *
  * @param app - the app; `ready()` is called. `authnTesting` need not be registered otherwise
  * @returns the report; `report.problems` is empty when all is well
  * @throws ERR_AUTH_TESTING, ERR_AUTH_MARK for options that do not fit
- *
  * @example
  * const report = await authAttacks(app, { url: '/me', sub: 'alice' })
  * assert.deepEqual(report.problems, [])
@@ -56,7 +54,6 @@ class Attack {
   readonly #options: AttackOptions
   readonly #method: Uppercase<NonNullable<AttackOptions['method']>>
   readonly #material: Material
-  /** Headers with good credentials; empty if none are known. */
   #good: Headers
 
   constructor(app: AttackedApp, options: AttackOptions) {

@@ -40,13 +40,11 @@ const kid = 'fastify-authn-testing'
 /**
  * Logs in with a provider of the option `loginWith`, by the app's own routes. The provider is one in memory from then on,
  * which the app gets for every request to it.
- *
  * @param app - the app, after `ready()`, with `authnTesting`; or the inner scope in which the plugin is registered
  * @param provider - its name in the option
  * @param claims - of the ID token and of UserInfo, at least `sub`
  * @returns the response of the callback, and `headers` with its cookies for `app.inject`
  * @throws (rejects) ERR_AUTH_TESTING
- *
  * @example
  * const { headers } = await logInWith(app, 'corp', { sub: '7', email: 'alice@example.com' })
  * await app.inject({ url: '/notes', headers })

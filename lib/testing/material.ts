@@ -17,12 +17,7 @@ import type { TokenApp } from './token-app.js'
 import type { Key } from '../tokens/keys/key.js'
 import type { JwtServiceLike, SigningMethod } from '../../types/jwt.js'
 
-/**
- * A good token of an app with its keys; only the claims when the app has no signing key.
- *
- * @param caller - the name of the public function, for the error
- * @throws ERR_AUTH_TESTING, ERR_AUTH_CLAIMS, ERR_AUTH_OPTION
- */
+/** A good token of an app with its keys; only the claims if it has no signing key. @param caller - for the error */
 export function materialOf(app: TokenApp, content: TokenContent, caller: string): Material {
   const service = serviceOf(app, caller)
   const { algorithm, typ } = content

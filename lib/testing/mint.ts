@@ -18,11 +18,9 @@ export interface MintOptions extends TokenContent {
 
 /**
  * Makes a token of the app, signed with the app's keys. With `broken`, it has one flaw and is good otherwise.
- *
  * @param app - the app, after `ready()`; or the inner scope in which the plugin is registered
  * @throws ERR_AUTH_TESTING when the app has no tokens, or lacks the key for this one; ERR_AUTH_KEY,
  * ERR_AUTH_CLAIMS and ERR_AUTH_OPTION as `jwtService` does
- *
  * @example
  * const headers = { authorization: `Bearer ${mintToken(app, { sub: 'alice', broken: 'expired' })}` }
  */

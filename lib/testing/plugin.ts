@@ -13,11 +13,9 @@ import type { Authenticator } from '../../types/authenticator.js'
 const roots = new WeakSet<object>()
 
 /**
- * A plugin for the app under test. `actingAs` works only in an app with this plugin, and then in the whole app. Register
- * it before or after `fastify-authn`, before the app is ready.
- *
- * The app may also listen: no request from the network can act as a user.
- *
+ * A plugin for the app under test. `actingAs` works only in an app with this plugin, and then in the whole app.
+ * Register it before or after `fastify-authn`, before the app is ready. The app may also listen:
+ * no request from the network can act as a user.
  * @throws ERR_AUTH_TESTING where `NODE_ENV` is `production` or `prod`, in any case
  */
 export const authnTesting = fp(

@@ -32,7 +32,6 @@ const outcomes = ['success', 'failure', 'throttled', 'overloaded'] as const
 
 /**
  * Sends a request to a route, and learns what its mark asks for.
- *
  * @param send - sends it by `app.inject` with this `simulate`, by which it is recognised
  * @returns null where no guard of this package let it in, or rejected it
  */

@@ -43,7 +43,6 @@ async function target(file: string): Promise<string> {
 /**
  * Replaces a key set file while no other process changes it. Whoever reads it finds all of the old key set or all of the
  * new one, also after a crash at any moment.
- *
  * @throws CliError; nothing was changed then
  */
 export async function changeKeySet(

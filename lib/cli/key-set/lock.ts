@@ -19,7 +19,6 @@ type Claim = Readonly<Record<'pid' | 'host' | 'time' | 'id', string>>
 /**
  * Does some work while no other process works on the same file. Each process appends its claim to a lock file beside it,
  * and the first claim that is not stale holds the lock: so two that find a stale one cannot both take it over.
- *
  * @param work - is given what to call before it writes: it throws when another process has taken the lock over
  * @param patience - how long to wait for the lock, in milliseconds
  * @throws CliError when the lock cannot be had

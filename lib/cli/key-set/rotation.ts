@@ -38,7 +38,6 @@ export interface Rotation {
  * The `next` key becomes the `sign` key, that one verifies until the last token that it signs has expired, and a new
  * `next` key is made. Keys that are past their `until` are removed. A key set without a `next` key gets one, and nothing
  * else.
- *
  * @throws CliError when it is too early, and when it is not clear which keys are meant
  */
 export async function rotateKeySet(
@@ -70,7 +69,6 @@ export async function rotateKeySet(
 
 /**
  * Removes a key at once, with all its tokens. For a `sign` key the `next` key takes over; where there is none, a new one.
- *
  * @throws CliError when there is no such key, and when it is the only key of the key set and signs nothing
  */
 export async function revokeKey(

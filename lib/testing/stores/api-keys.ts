@@ -14,9 +14,7 @@ import type { ApiKeyStore, ApiKeyStoreFactory, StoredApiKey } from '../../../typ
 
 /**
  * The tests that every store of API keys has to pass, in the manner of {@link sessionStoreSuite}.
- *
  * @param make - makes the factory; see {@link MakeStore}
- *
  * @example
  * for (const { name, run } of apiKeyStoreSuite((prefix) => redisApiKeys(new Redis(url), { prefix }))) {
  *   test(name, () => run())

@@ -12,7 +12,6 @@ import type {
 /**
  * Makes the store that is tried, as another process would: with connections of its own, and every time over the same
  * place.
- *
  * @param prefix - for the option `prefix`. Two are used, to see that they are told apart
  */
 export type MakeStore<Factory = SessionStoreFactory> = (

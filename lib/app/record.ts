@@ -99,7 +99,7 @@ function checkScope({ options, mark, isVoid }: AppRecord['scopes'][number]): voi
   )
 }
 
-/** Whether a mark there has no effect. Other plugins have an option `auth` too, so only values that are marks are found. */
+/** Whether a mark has no effect. Other plugins have an option `auth` too, so only values that are marks are found. */
 function hasVoidMark(plugin: unknown, options: object, isComputed: boolean): boolean {
   if (nameOfPlugin(plugin) === 'fastify-authn' || !(isComputed || isShared(plugin))) return false
   return isMark(declaredProperty(options, 'auth'))

@@ -4,7 +4,7 @@ import { hasSeveral } from '../http/authorization.js'
 import type { Registration, RoutePolicy } from '../feature.js'
 import type { AuthenticationErrorLike } from '../../types/errors.js'
 
-/** Why a request is rejected before its credentials are read. Null: it passes. @param policy - null for our own routes */
+/** Why a request is rejected before its credentials are read, or null. @param policy - null for our own routes */
 export function requestProblemOf(
   request: FastifyRequest,
   { requestChecks }: Registration,

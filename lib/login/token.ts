@@ -110,7 +110,7 @@ export const otherSubject =
   'login.claims returned another "sub" than login.subject, so that "accounts" could not revoke sessions by it. Return it from login.subject, and leave it out of login.claims.'
 
 const foreignSubject =
-  'the "sub" is another one than "login.subject" of the registration with "accounts" returns, whose resets could not revoke this session. Return the same from "login.subject" of both registrations.'
+  'the "sub" is not the one that "login.subject" of the registration with "accounts" returns, so its resets could not revoke this session. "login.subject" has to return the same in both registrations.'
 
 const otherSpelling =
   "fastify-authn: findByUsername found a user whose name is spelled differently from the submitted one, such as Alice for alice. Tokens and sessions have the submitted name, so revoke({ sub: 'alice' }) leaves Alice logged in. Set login: { subject: (user) => user.name }, with the name by which findByUsername finds the user. This is logged once"

@@ -113,16 +113,12 @@ export function decide(route: DeclaredRoute): RoutePolicy | null {
   const mark = markOf(route)
   if (mark === undefined || parseMark(mark, place).mode === false) return null
   const registration = registrationOf(server)
-  if (registration === undefined) {
-    wrongMark(
-      `${place}: the route has a mark, but the plugin is not registered in its scope or in one around it. Register the plugin there (most apps register it once, at the root).${registeredByOther(server)}`,
-    )
-  }
   const other = registeredByOther(server)
-  if (other !== '' && routeMark(route) !== undefined) {
-    wrongMark(
-      `${place}: two registrations read its mark, and a request would need the credentials of both.${other}`,
-    )
+  if (registration === undefined || (other !== '' && routeMark(route) !== undefined)) {
+    const problem = registration
+      ? 'two registrations read its mark, and a request would need the credentials of both.'
+      : 'the route has a mark, but the plugin is not registered in its scope or in one around it. Register the plugin there (most apps register it once, at the root).'
+    wrongMark(`${place}: ${problem}${other}`)
   }
   return policyOf(mark, place, registration)
 }

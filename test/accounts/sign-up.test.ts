@@ -3,6 +3,7 @@ import { inspect } from 'node:util'
 import type { FastifyRequest } from 'fastify'
 import t from 'tap'
 import { AuthenticationError, type NewAccount } from '../../lib/index.js'
+import { memorySessions } from '../../lib/sessions/index.js'
 import {
   accountsApp,
   accountsOver,
@@ -284,4 +285,19 @@ t.test('an account that a replica does not show yet is created, and the log says
     t.equal(await enter(dora, newPassword), 200)
     t.equal(await send('/sign-up/finish', body), '400 ERR_AUTH_LINK_INVALID')
   }
+})
+
+t.test('a store that fails after the account was created makes the sign-up a 503', async (t) => {
+  const { open, ...factory } = memorySessions()
+  const store = {
+    ...factory,
+    open: (name: string) =>
+      Object.assign(open(name), { create: () => Promise.reject(new Error('the store is away')) }),
+  }
+  const setting = await accountsApp(t, {}, { sessions: { store } })
+  const { send, tokenOf, table } = setting
+  const token = await tokenOf('/sign-up', { email: dora })
+  const code = await send('/sign-up/finish', { token, password: newPassword })
+  t.equal(code, '503 ERR_AUTH_STORE_UNAVAILABLE')
+  t.equal(table.length, 4, 'the user can log in later')
 })

@@ -108,14 +108,15 @@ export async function startProxy(
     const ca = existsSync(authority) ? readFileSync(authority) : undefined
     return askAt(url, asked, { 'http:': httpPort, 'https:': httpsPort }, ca)
   }
-  const [host = ''] = hostsOf(text)
-  await until(async () => {
+  const answers = hostsOf(text).map((host) => async () => {
     if (hasEnded) throw new Error(`${name} has ended:\n${printed}`)
     return ask(`https://${host}/`).then(
       () => true,
       () => false,
     )
-  }, `${name} answers`)
+  })
+  // Caddy makes the certificates of its hosts one after the other.
+  for (const answer of answers) await until(answer, `${name} answers`)
   return { httpsPort, ask }
 }
 

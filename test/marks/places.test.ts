@@ -106,3 +106,15 @@ t.test('a request to an unrecorded route gets a 500', async (t) => {
   })
   t.match(error, { code: 'ERR_AUTH_UNGUARDED', statusCode: 500 })
 })
+
+t.test(
+  'a mark that registrations of two copies of the package read makes startup fail',
+  async (t) => {
+    const error = await start((app) => {
+      // Another copy marks its scope in this way; test/package/both.mjs tries two of them.
+      Object.assign(app, { [Symbol('fastify-authn.registration')]: {} })
+      app.get('/x', { config: { auth: true } }, ok)
+    })
+    t.match(error, { code: 'ERR_AUTH_MARK', message: /route GET \/x.*Two copies/ })
+  },
+)

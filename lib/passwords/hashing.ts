@@ -60,7 +60,7 @@ export function inheritHashing(first?: HashingOptions, option: unknown = {}): Ha
   const other = ofQueue.find((each) => given[each] !== undefined && given[each] !== shared[each])
   if (first !== undefined && other !== undefined) {
     wrongOption(
-      `option "hashing.${other}": found ${given[other]}, which has no effect, expected ${shared[other] ?? 'none'} as in the first registration of the app, whose queue all share. Set it there, or leave it out here.`,
+      `option "hashing.${other}": found ${given[other]}, which has no effect, expected ${Number(shared[other])} as in the first registration of the app, whose queue all share. Set it there, or leave it out here.`,
     )
   }
   const isOther =

@@ -37,7 +37,7 @@ export class Lookups {
       return await work()
     } catch (error) {
       // Without this, each in the line would wait for the time-outs of all before it.
-      if (String((error as { code?: unknown } | null)?.code).endsWith('_UNAVAILABLE')) {
+      if (String((Object(error) as { code?: unknown }).code).endsWith('_UNAVAILABLE')) {
         for (const leave of line.waiting) leave(error)
       }
       throw error

@@ -57,7 +57,7 @@ function hasHash(user: Fields, hidden: ReadonlySet<string>): boolean {
   for (const key of hidden) if (key in user) return true
   // Object.keys() would make a list for every request.
   for (const key in user) {
-    const value = Object.hasOwn(user, key) ? user[key] : undefined
+    const value = user[key]
     if (isHash(value) || (isOperator(key, value) && hasHash(value, hidden))) return true
   }
   return false

@@ -1,6 +1,6 @@
 // What only one of the built-in authenticators does; what they have in common is in flows/authenticators.test.ts.
 import bcrypt from 'bcrypt'
-import type { FastifyRequest } from 'fastify'
+import Fastify, { type FastifyRequest } from 'fastify'
 import t from 'tap'
 import {
   basicAuthenticator,
@@ -205,5 +205,12 @@ t.test('a configBasicAuthenticator has its own credentials', async (t) => {
     t.strictSame((await app.inject({ url: '/', headers: basic('a', 'b') })).json(), { name: 'a' })
     const other = await app.inject({ url: '/', headers: basic('admin', 'geheim') })
     isRejection(t, other, invalid)
+  }
+})
+
+t.test('init of an authenticator needs the plugin in its scope', async (t) => {
+  const scope = Fastify()
+  for (const { init } of [jwtAuthenticator(), basicAuthenticator()]) {
+    t.throws(() => init?.(scope), { code: 'ERR_AUTH_OPTION', message: /without the plugin/ })
   }
 })

@@ -17,7 +17,7 @@ const domain =
 export function emailOf(text: string): string | null {
   // IDNA takes the square of the characters.
   if (text.length > longestEmail) return null
-  const [name = '', given = '', ...more] = text.trim().split('@')
+  const [name, given = '', ...more] = text.trim().split('@') as [string, ...string[]]
   if (more.length > 0 || !local.test(name) || !host.test(given)) return null
   const ascii = domainToASCII(given)
   const email = `${name.toLowerCase()}@${ascii}`

@@ -7,7 +7,7 @@ import { reportSuccess, startClock } from '../events.js'
 import { ABANDONED } from '../http/disconnect.js'
 import type { RoutePolicy } from '../feature.js'
 import { kDecision, type Decision, type Guarded } from './decision.js'
-import { kContext, setAgain, setClaims, setUser, shared, stateOf } from '../request/state.js'
+import { ensureState, kContext, setAgain, setClaims, setUser, shared } from '../request/state.js'
 import { viewOf } from '../users/view.js'
 import type { AuthUser } from '../../types/user-service.js'
 import { requireAccess } from './access.js'
@@ -111,9 +111,9 @@ class GuardedRequest implements Guarded {
 
   allow(user: AuthUser): void {
     const { request, policy, started, isAgain } = this
-    const { logFields, authenticator } = stateOf(request) ?? {}
+    const { logFields, authenticator } = ensureState(request)
     if (!isAgain) {
-      reportSuccess(request, user, authenticator ?? policy.name, started, logFields, policy.names)
+      reportSuccess(request, user, String(authenticator), started, logFields, policy.names)
       if (mayHaveBody(request.raw)) this.keepForBody()
     }
     runInContext(request, user, this.done)

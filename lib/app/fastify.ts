@@ -72,19 +72,21 @@ export function watchRegister(
 
 /** Whether routes or inner scopes were declared already; true also where that is unknown. */
 export function hasDeclarations(root: FastifyInstance): boolean {
-  const isChildren = ({ description }: symbol): boolean => description === 'fastify.children'
-  const key = Object.getOwnPropertySymbols(root).find(isChildren)
+  const key = symbolOf(root, 'fastify.children')
   const scopes: unknown = key && (root as unknown as Record<symbol, unknown>)[key]
   return !Array.isArray(scopes) || scopes.length > 0 || root.printRoutes() !== '(empty tree)'
+}
+
+/** A symbol of Fastify, which does not export it, among the keys of an object. */
+function symbolOf(object: object, name: string): symbol | undefined {
+  return Object.getOwnPropertySymbols(object).find(({ description }) => description === name)
 }
 
 let kContext: symbol | undefined
 
 /** The `config` of a request's route. `request.routeOptions` makes an object at each read, for 3 % of the CPU time. */
 export function configOf(request: FastifyRequest): object | undefined {
-  kContext ??= Object.getOwnPropertySymbols(request).find(
-    ({ description }) => description === 'fastify.context',
-  )
+  kContext ??= symbolOf(request, 'fastify.context')
   const context = (request as unknown as Record<symbol, { config?: object } | undefined>)[
     kContext as symbol
   ]
@@ -93,9 +95,7 @@ export function configOf(request: FastifyRequest): object | undefined {
 
 /** Whether Fastify reads a body with a method, which `addHttpMethod()` can change; true also where that is unknown. */
 export function mayReadBody(root: FastifyInstance, method: string): boolean {
-  const isMethods = ({ description }: symbol): boolean =>
-    description === 'fastify.acceptedHTTPMethods'
-  const key = Object.getOwnPropertySymbols(root).find(isMethods)
+  const key = symbolOf(root, 'fastify.acceptedHTTPMethods')
   const methods = key && (root as unknown as Record<symbol, { bodyless?: Set<string> }>)[key]
   return methods?.bodyless?.has(method) !== true
 }

@@ -5,8 +5,8 @@ import type { AuthUser, StoredUser } from './user-service.js'
 export interface AccountsOptions<Stored extends object = StoredUser> {
   /**
    * The address of the app's pages: https, or http to a loopback address, without query, fragment and credentials. Links in
-   * e-mails are `<url>/sign-up#<token>`, `<url>/reset#<token>` and `<url>/email#<token>`; browsers do not send what follows
-   * the `#`, so the token is in no log.
+   * e-mails are `<url>/sign-up#<token>`, `<url>/reset#<token>`, `<url>/email#<token>` and `<url>/set#<token>`; browsers do
+   * not send what follows the `#`, so the token is in no log.
    */
   url: string
   /**
@@ -17,7 +17,8 @@ export interface AccountsOptions<Stored extends object = StoredUser> {
    */
   create(account: NewAccount, request: FastifyRequest): unknown
   /**
-   * Stores `after` if `before` is still what is stored (compare-and-swap).
+   * Stores `after` if `before` is still what is stored (compare-and-swap). In `before`, null stands for what is absent:
+   * compare with `is not distinct from` in SQL.
    *
    * @param user - as `findByUsername` has returned it
    * @returns something truthy if it was stored, else a falsy value
@@ -29,7 +30,7 @@ export interface AccountsOptions<Stored extends object = StoredUser> {
   remove?(user: Stored, request: FastifyRequest): unknown
   /**
    * Whether a new password, in NFC, may be used, such as a look-up among leaked ones. Anything but `true` rejects it. It
-   * is asked after the rules of the plugin.
+   * is asked after the rules of the plugin; `email` is empty for a user without an address.
    */
   acceptPassword?(
     password: string,
@@ -52,7 +53,7 @@ export interface AccountsOptions<Stored extends object = StoredUser> {
 
 /** How many e-mails may be requested, in this process and, with `throttle.redis`, in all of them. */
 export interface AccountLimits {
-  /** E-mails to one mailbox, requested by all clients together; changes of address are counted by account. Default 3. */
+  /** E-mails to one mailbox, requested by all clients together; changes of address and `set-password` by user. Default 3. */
   perRecipient?: number | undefined
   /** E-mails requested by one client: an IPv4 address, or the first 48 bits of an IPv6 address. Default 30. */
   perAddress?: number | undefined
@@ -62,14 +63,15 @@ export interface AccountLimits {
 
 /** The values of an account that the plugin changes. */
 export interface AccountValues {
-  /** The address in lower case, as browsers send it. */
-  readonly email: string
+  /** The address in lower case, as browsers send it; null for none. */
+  readonly email: string | null
   /** The stored hash; {@link AuthnOptions.hashing} makes new ones. */
   readonly passwordHash: string | null
 }
 
 /** A new account, whose address is verified. */
 export interface NewAccount extends AccountValues {
+  readonly email: string
   readonly passwordHash: string
   /** The `data` of the invitation, for an account that has come by one. */
   readonly invitation?: unknown
@@ -79,8 +81,8 @@ export interface NewAccount extends AccountValues {
  * `sign-up`: link to finish a sign-up. `account-exists`: someone has signed up with the address of an account; link to
  * reset the password. `no-password`: the account has no password; no link. `reset`: link to reset the password.
  * `invitation`: link to finish a sign-up. `email-confirm`: to the new address; link to confirm it. `email-change`: to the
- * old address at the same time; link to reset the password, which stops the change. `password-changed`, `email-changed` (to
- * the old address), `account-deleted`: no link.
+ * old address at the same time; link to reset the password, which stops the change. `set-password`: link to set the first
+ * password. `password-changed`, `email-changed` (to the old address), `account-deleted`: no link.
  */
 export type AccountMailKind =
   | 'sign-up'
@@ -90,6 +92,7 @@ export type AccountMailKind =
   | 'invitation'
   | 'email-confirm'
   | 'email-change'
+  | 'set-password'
   | 'password-changed'
   | 'email-changed'
   | 'account-deleted'

@@ -81,8 +81,10 @@ export interface AccountBodies {
   'password/forgot': Pick<AccountFields, 'email'>
   /** Stores the password that was chosen by such a link. Nobody is logged in then. */
   'password/reset': Pick<AccountFields, 'token' | 'password'>
-  /** Replaces the password, and all sessions of the user by a new one. */
-  'password/change': Pick<AccountFields, 'currentPassword' | 'password'>
+  /** Sends a link to set the first password, soon after a login. */
+  'password/set': object
+  /** Replaces the password, or sets the first one with the token of a link; and all sessions of the user by a new one. */
+  'password/change': Pick<AccountFields, 'password'> & Partial<Omit<AccountFields, 'email'>>
   /** Sends a link to a new address. */
   'email/change': Pick<AccountFields, 'email' | 'currentPassword'>
   /** Stores the new address of such a link. */

@@ -24,7 +24,10 @@ const words: Record<AccountMailKind, readonly [subject: string, text: string]> =
     'You already have an account',
     'Someone signed up with your address. Log in, or choose a new password.',
   ],
-  'no-password': ['You have no password', 'Log in with the provider that you have used before.'],
+  'no-password': [
+    'You have no password',
+    'Log in with the provider that you have used before, and then set a password in “Your account”.',
+  ],
   reset: ['Choose a new password', 'If you did not ask for this, do nothing.'],
   invitation: ['You are invited', 'Choose a password to join.'],
   'email-confirm': [
@@ -34,6 +37,10 @@ const words: Record<AccountMailKind, readonly [subject: string, text: string]> =
   'email-change': [
     'Your address is being changed',
     'If this is not you, choose a new password: that stops it.',
+  ],
+  'set-password': [
+    'Set a password',
+    'Open the link in the browser in which you are logged in. If you did not ask for this, do nothing.',
   ],
   'password-changed': [
     'Your password was changed',

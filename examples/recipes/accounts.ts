@@ -11,7 +11,7 @@ await app.register(authn, {
   accounts: {
     url: 'https://shop.example/account',
     create: ({ email, passwordHash }) => one('insert into users (email, password) values ($1, $2) on conflict do nothing returning id', [email, passwordHash]),
-    update: (user, after, before) => one('update users set email = $1, password = $2 where id = $3 and email = $4 and password is not distinct from $5 returning id', [after.email, after.passwordHash, user.id, before.email, before.passwordHash]),
+    update: (user, after, before) => one('update users set email = $1, password = $2 where id = $3 and email is not distinct from $4 and password is not distinct from $5 returning id', [after.email, after.passwordHash, user.id, before.email, before.passwordHash]),
     sendMail: ({ kind, to, link }) => mailer.send({ to, subject: subjects[kind], text: link }),
   },
 })

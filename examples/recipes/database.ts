@@ -5,7 +5,7 @@ export const database = new PGlite()
 
 await database.exec(`create table users (
   id bigint generated always as identity primary key,
-  email text not null unique,
+  email text unique,
   password text
 )`)
 

@@ -19,6 +19,7 @@ export const subjects: Readonly<Record<AccountMailKind, string>> = {
   invitation: 'You are invited',
   'email-confirm': 'Confirm your new address',
   'email-change': 'Your address is about to change',
+  'set-password': 'Set a password',
   'password-changed': 'Your password was changed',
   'email-changed': 'Your address was changed',
   'account-deleted': 'Your account was deleted',

@@ -9,6 +9,7 @@ import { ask, changed, type AccountTools } from './tools.js'
 
 export interface Body {
   readonly email: string
+  /** At a change of password, it may be missing. */
   readonly token: string
   readonly password: string
   readonly currentPassword?: string
@@ -41,7 +42,7 @@ function withLink(
 ): Handle {
   return async (tools, body, request, reply) => {
     const { limits } = tools.mails
-    if (page === 'email') tools.own(request)
+    if (page === 'email' || page === 'set') tools.own(request)
     const claims = tools.links.read(page, body.token)
     const tries = limits.link(claims)
     if ((await limits.count(tries)) > 0) throw linkInvalid('it was used, or tried too often')
@@ -121,29 +122,58 @@ export const forgotPassword: Handle = async (tools, body, request, reply) => {
 export const resetPassword = withLink('reset', async (claims, tools, body, request, reply) => {
   const { password } = body
   const account = await tools.ofLink(claims, request)
-  const { email } = account.values
   const sub = await tools.subOf(account, request)
-  const hash = await tools.hash(password, email, request)
+  const hash = await tools.hash(password, account.values.email, request)
   if (!(await tools.setPassword(account, sub, hash, request))) throw linkInvalid(changed)
   // A user who has forgotten the password has often been throttled.
-  await tools.registration.attempts.openAttempt(email, password, request).succeeded()
+  await tools.registration.attempts.openAttempt(account.name, password, request).succeeded()
   tools.tell('password-reset', 'password-changed', account, sub, reply)
   return reply.code(204).send()
 })
 
-export const changePassword: Handle = async (tools, body, request, reply) => {
-  const { values, hasPassword } = tools.own(request)
-  const { email } = values
-  // An address from a provider may not be verified, so that two people could share the account.
-  if (!hasPassword) throw rejection('auth.current-password', { cause: 'no password' })
-  const { account, sub } = await tools.prove(request, body.currentPassword)
-  const hash = await tools.hash(body.password, email, request)
-  if (!(await tools.setPassword(account, sub, hash, request))) {
-    throw rejection('auth.current-password', { cause: changed })
-  }
+/** @param failed - the rejection where the account has changed meanwhile */
+async function storePassword(
+  { account, sub }: Awaited<ReturnType<AccountTools['prove']>>,
+  failed: Error,
+  ...[tools, { password }, request, reply]: Parameters<Handle>
+): Promise<FastifyReply> {
+  const hash = await tools.hash(password, account.values.email, request)
+  if (!(await tools.setPassword(account, sub, hash, request))) throw failed
   tools.tell('password-changed', 'password-changed', account, sub, reply)
   // The session begins by `sub`: the address may belong to another account by now.
   return sendBody(reply, await tools.sessions.begin(sub, request, reply))
+}
+
+const setPassword = withLink('set', async (claims, ...given) => {
+  const [tools, , request] = given
+  const own = await tools.ofOwnLink(claims, request)
+  return storePassword(own, linkInvalid(changed), ...given)
+})
+
+export const changePassword: Handle = async (...given) => {
+  const [tools, { token, currentPassword }, request] = given
+  if (token !== undefined) return setPassword(...given)
+  // The first password needs a link: the address of a provider may not be verified, so that two people could share the account.
+  const wrong = (cause: string): Error => rejection('auth.current-password', { cause })
+  if (!tools.own(request).hasPassword) throw wrong('no password')
+  const own = await tools.prove(request, currentPassword)
+  return storePassword(own, wrong(changed), ...given)
+}
+
+/** Its link works in a session of the user alone: an address that is not verified may be that of a stranger. */
+export const requestPassword: Handle = async (tools, _body, request, reply) => {
+  const { values, hasPassword } = tools.own(request)
+  if (hasPassword || !values.email) {
+    throw rejection('auth.forbidden', { cause: 'a password, or no address' })
+  }
+  const { account, sub } = await tools.prove(request, undefined)
+  // By user, and not by mailbox: anyone who knows the address could use up its e-mails.
+  await tools.mails.limits.request(request.ip, 'set', String(sub))
+  tools.mails.later(reply, () => {
+    const link = tools.links.make('set', { sub, state: accountDigest(values) })
+    return tools.mails.send(request, 'set-password', values.email, account.user, link)
+  })
+  return reply.code(202).send({})
 }
 
 export const changeEmail: Handle = async (tools, body, request, reply) => {
@@ -169,10 +199,8 @@ export const changeEmail: Handle = async (tools, body, request, reply) => {
 
 /** Requires a session of the user: a stranger who opens the link must not confirm the change of an attacker. */
 export const confirmEmail = withLink('email', async (claims, tools, _body, request, reply) => {
-  const own = await tools.subOf(tools.own(request), request)
-  const { email = '', sub, state } = claims
-  if (sub !== own) throw linkInvalid('it is of another user')
-  const account = await tools.ofLink({ sub, state }, request)
+  const { email = '' } = claims
+  const { account, sub } = await tools.ofOwnLink(claims, request)
   await requireFree(tools, email, request)
   const after = { ...account.values, email }
   const isStored = await tools.update(account, after).catch(async (error: unknown) => {
@@ -181,7 +209,7 @@ export const confirmEmail = withLink('email', async (claims, tools, _body, reque
     throw error
   })
   if (!isStored) throw linkInvalid(changed)
-  tools.tell('email-changed', 'email-changed', account, own, reply)
+  tools.tell('email-changed', 'email-changed', account, sub, reply)
   return reply.code(204).send()
 })
 

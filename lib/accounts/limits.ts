@@ -77,5 +77,5 @@ export function accountLimits(
   }
 }
 
-/** Requests for e-mails. Those of the kind `change` are counted by the account, others by the address. */
-type RequestKind = 'sign-up' | 'reset' | 'change'
+/** Requests for e-mails. Those of the kinds `change` and `set` are counted by the user, others by the address. */
+type RequestKind = 'sign-up' | 'reset' | 'change' | 'set'

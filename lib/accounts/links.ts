@@ -7,7 +7,7 @@ import type { AccountValues } from '../../types/accounts.js'
 import type { AuthenticationErrorLike } from '../../types/errors.js'
 import type { SigningMethod } from '../../types/keys.js'
 
-export type Page = 'sign-up' | 'reset' | 'email'
+export type Page = 'sign-up' | 'reset' | 'email' | 'set'
 
 export interface LinkClaims {
   /** The address of a new account, or the new address of an account. */

@@ -36,17 +36,19 @@ export class Mails {
   /** Sends an e-mail that any client can request, unless its mailbox has got too many. See {@link send}. */
   async sendRequested(...mail: Parameters<Mails['send']>): Promise<void> {
     const [{ log }, kind, to] = mail
-    if ((await this.limits.count(this.limits.mailbox(to))) === 0) return this.send(...mail)
+    if (!to || (await this.limits.count(this.limits.mailbox(to))) === 0) return this.send(...mail)
     log.info({ authenticator: 'account', kind }, 'An e-mail was not sent: its mailbox got too many')
   }
 
+  /** Sends none to a user without an address. */
   async send(
     request: FastifyRequest,
     kind: AccountMailKind,
-    to: string,
+    to: string | null,
     user: object | null,
     link?: Link,
   ): Promise<void> {
+    if (!to) return
     const shown = user === null ? null : viewOf(user, this.hiddenFields)
     const mail: AccountMail = { kind, to, ...link, lang: request.lang, user: shown }
     try {

@@ -12,6 +12,7 @@ import {
   deleteAccount,
   finishSignUp,
   forgotPassword,
+  requestPassword,
   resetPassword,
   signUp,
   type Body,
@@ -23,13 +24,11 @@ import type { Authenticator } from '../../types/authenticator.js'
 /** Characters of a token, which may hold the data of an invitation, and of a password. */
 const maxLength = 16_384
 
-/** The members of bodies. Each route requires its own, but for the password that some users do not have. */
-const members: Readonly<Record<string, Type.TSchema>> = {
-  email: Type.String({ minLength: 1, maxLength: longestEmail }),
-  token: Type.String({ minLength: 1, maxLength }),
-  password: Type.String({ maxLength }),
-  currentPassword: Type.Optional(Type.String({ maxLength })),
-}
+const email = Type.String({ minLength: 1, maxLength: longestEmail })
+const token = Type.String({ minLength: 1, maxLength })
+const password = Type.String({ maxLength })
+/** Optional, since some users have none. */
+const proof = { currentPassword: Type.Optional(password) }
 
 /** Whether a route is protected: then only a session of the user may do it. */
 type Access = 'open' | 'session'
@@ -37,7 +36,7 @@ type Row = readonly [
   access: Access,
   summary: string,
   handle: Handle,
-  body: string,
+  body: Type.TProperties,
   responses: Responses,
 ]
 
@@ -52,16 +51,18 @@ function rowsOf(tokens: object): Readonly<Record<string, Row>> {
   const changed = { ...begun, ...unproved }
   const asked = { ...mailed, ...unproved }
   const deleted = { ...done, ...unproved }
-  const both = 'currentPassword password'
+  const first = { ...mailed, 403: 'No recent login of a user with an address and no password.' }
+  const both = { ...proof, password, token: Type.Optional(token) }
   return {
-    'sign-up': ['open', 'Sign up', signUp, 'email', mailed],
-    'sign-up/finish': ['open', 'Finish a sign-up', finishSignUp, 'token password', created],
-    'password/forgot': ['open', 'Ask for a link', forgotPassword, 'email', mailed],
-    'password/reset': ['open', 'Reset a password', resetPassword, 'token password', done],
+    'sign-up': ['open', 'Sign up', signUp, { email }, mailed],
+    'sign-up/finish': ['open', 'Finish a sign-up', finishSignUp, { token, password }, created],
+    'password/forgot': ['open', 'Ask for a link', forgotPassword, { email }, mailed],
+    'password/reset': ['open', 'Reset a password', resetPassword, { token, password }, done],
+    'password/set': ['session', 'Ask for a first password', requestPassword, {}, first],
     'password/change': ['session', 'Change the password', changePassword, both, changed],
-    'email/change': ['session', 'Change the address', changeEmail, 'email currentPassword', asked],
-    'email/confirm': ['session', 'Confirm a new address', confirmEmail, 'token', done],
-    'account/delete': ['session', 'Delete the account', deleteAccount, 'currentPassword', deleted],
+    'email/change': ['session', 'Change the address', changeEmail, { email, ...proof }, asked],
+    'email/confirm': ['session', 'Confirm a new address', confirmEmail, { token }, done],
+    'account/delete': ['session', 'Delete the account', deleteAccount, proof, deleted],
   }
 }
 
@@ -77,10 +78,7 @@ export function accountRoutes(login: string, tools: AccountTools): PluginRoute[]
     (name !== 'sign-up' || isOpen) && (name !== 'account/delete' || given.remove !== undefined)
   const rows = Object.entries(rowsOf(carrier.schema(true))).filter(isOffered)
   return rows.map(([name, [access, summary, handle, body, responses]]) => {
-    const names = body.split(' ')
-    const schema = Type.Object(
-      Object.fromEntries(names.map((each) => [each, members[each] as Type.TSchema])),
-    )
+    const schema = Type.Object(body)
     const read = (value: unknown): Body => {
       checkBody(schema, value)
       return value as Body

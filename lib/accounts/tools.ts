@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { declaredProperty, isDeclared } from '../common/objects.js'
 import { faultOf, isAuthenticationError, rejection } from '../errors/errors.js'
 import { channelOf } from '../events.js'
-import { claimsMaker, issuedAfter, otherSubject } from '../login/token.js'
+import { claimsMaker, issuedAfter, type OwnClaims } from '../login/token.js'
 import { nfcOf } from '../passwords/nfc.js'
 import { localClaimsOf, storedUser } from '../request/state.js'
 import { findUser } from '../users/user.js'
@@ -27,6 +27,8 @@ const mostAdded = 4
 export interface Account {
   /** The user that `findByUsername` has returned. */
   readonly user: object
+  /** The address, or else the name by which the user was found. */
+  readonly name: string
   readonly values: AccountValues
   /** False also where what is stored is no hash, such as `!` in Django. */
   readonly hasPassword: boolean
@@ -52,7 +54,6 @@ const fault = (cause: unknown): Error => faultOf('ERR_AUTH_ACCOUNTS', cause)
 export class AccountTools {
   created = 0
   readonly #users: UserService
-  readonly #login: ResolvedLogin
   readonly #claimsOf: ReturnType<typeof claimsMaker>
   readonly #check: ReturnType<Registration['passwords']['loginCheck']>
 
@@ -65,22 +66,26 @@ export class AccountTools {
   ) {
     const { options, passwords, tokenChecks } = registration
     this.#users = options.userService as UserService
-    this.#login = options.login as ResolvedLogin
-    this.#claimsOf = claimsMaker(this.#login)
+    const login = options.login as ResolvedLogin
+    this.#claimsOf = claimsMaker(login, () => [login.subject])
     // Without updatePasswordHash: a hash that is replaced now would no longer be that of the account to be changed.
-    const userService = { findByUsername: this.#users.findByUsername.bind(this.#users) }
-    const users = { userService, passwordField: options.passwordField }
+    const findByUsername: UserService['findByUsername'] = (name, request) => {
+      // The check has names as strings, and an app may find numeric ids as numbers only.
+      const { sub } = localClaimsOf(request) as OwnClaims
+      return this.#users.findByUsername(String(sub) === name ? sub : name, request)
+    }
+    const users = { userService: { findByUsername }, passwordField: options.passwordField }
     this.#check = passwords.loginCheck(users, (user) => issuedAfter(tokenChecks, user))
   }
 
   async find(name: string | number, request: FastifyRequest): Promise<Account | null> {
     const { userServiceTimeout } = this.registration.options
     const user = await findUser(this.#users, name, request, userServiceTimeout)
-    return user === null ? null : this.accountOf(user)
+    return user === null ? null : this.accountOf(user, name)
   }
 
   /** Reads the account of a user. @throws ERR_AUTH_ACCOUNTS if the user lacks the field with the address */
-  accountOf(user: object): Account {
+  accountOf(user: object, found: string | number): Account {
     const { emailField } = this.resolved
     const { options, passwords } = this.registration
     const [email, hash] = [emailField, options.passwordField].map((field) => {
@@ -88,21 +93,19 @@ export class AccountTools {
       return typeof value === 'string' ? value : null
     }) as [string | null, string | null]
     const hasPassword = hash !== null && passwords.isHash(hash)
+    const name = email || String(found)
     if (isDeclared(user, emailField))
-      return { user, values: { email: email ?? '', passwordHash: hash }, hasPassword }
+      return { user, name, values: { email, passwordHash: hash }, hasPassword }
     const text = `The user has no field ${JSON.stringify(emailField)}. Return it from findByUsername, or name the field with the address in the option "accounts.emailField".`
     throw fault(new TypeError(text))
   }
 
   /** The name of a user in tokens. @throws (rejects) AuthenticationFault */
-  async subOf({ user, values }: Account, request: FastifyRequest): Promise<string | number> {
-    const subject = await ask(() => this.#login.subject?.(user, values.email))
-    const { sub } = await this.#claimsOf(values.email, request, user)
-    const isAddress = String(sub).toLowerCase() === values.email.toLowerCase()
-    if (sub === subject && !isAddress) return sub
-    const text = isAddress
-      ? 'login.subject returned the address, so that the next user of that address would find the sessions of this one. Return an id from it, by which findByUsername finds the user too.'
-      : otherSubject
+  async subOf({ user, name, values }: Account, request: FastifyRequest): Promise<string | number> {
+    const { sub } = await this.#claimsOf(name, request, user)
+    if (String(sub).toLowerCase() !== values.email?.toLowerCase()) return sub
+    const text =
+      'login.subject returned the address, so that the next user of that address would find the sessions of this one. Return an id from it, by which findByUsername finds the user too.'
     throw fault(new TypeError(text))
   }
 
@@ -113,16 +116,21 @@ export class AccountTools {
     throw linkInvalid('it was used, or the account has changed')
   }
 
-  /** @throws ERR_AUTH_FORBIDDEN without a session of a user with an address, and where another user acts as this one */
+  /** @throws ERR_AUTH_FORBIDDEN without a session of the user, and where another user acts as this one */
   own(request: FastifyRequest): Account {
     const user = storedUser<object>(request)
+    const session = this.sessions.of(request)
     // A request with a session has a token of this app, and so its claims.
-    if (user !== null && this.sessions.of(request) !== null) {
-      const isActing = Object.hasOwn(localClaimsOf(request) as object, 'act')
-      const account = this.accountOf(user)
-      if (!isActing && account.values.email !== '') return account
-    }
-    throw rejection('auth.forbidden', { cause: 'not a session of the user, or no address' })
+    const isActing = session && Object.hasOwn(localClaimsOf(request) as object, 'act')
+    if (user !== null && session !== null && !isActing) return this.accountOf(user, session.sub)
+    throw rejection('auth.forbidden', { cause: 'not a session of the user' })
+  }
+
+  /** The account of a link that only its user can use. @throws (rejects) ERR_AUTH_LINK_INVALID in the session of another */
+  async ofOwnLink(claims: LinkClaims, request: FastifyRequest) {
+    const sub = await this.subOf(this.own(request), request)
+    if (String(claims.sub) !== String(sub)) throw linkInvalid('it is of another user')
+    return { account: await this.ofLink(claims, request), sub }
   }
 
   async prove(request: FastifyRequest, password: string | undefined) {
@@ -138,21 +146,20 @@ export class AccountTools {
       return { account, sub }
     }
     if (!password) throw rejection('auth.current-password')
-    const { user } = await this.#check(account.values.email, password, request).catch(
-      (error: unknown) => {
-        const { code } = error as { code?: unknown }
-        throw code === 'ERR_AUTH_INVALID_CREDENTIALS' ? rejection('auth.current-password') : error
-      },
-    )
+    const { user } = await this.#check(account.name, password, request).catch((error: unknown) => {
+      const { code } = error as { code?: unknown }
+      throw code === 'ERR_AUTH_INVALID_CREDENTIALS' ? rejection('auth.current-password') : error
+    })
     // The address may belong to another user by now.
-    if (accountDigest(this.accountOf(user).values) !== accountDigest(account.values)) {
+    if (accountDigest(this.accountOf(user, '').values) !== accountDigest(account.values)) {
       throw rejection('auth.current-password', { cause: changed })
     }
     return { account, sub }
   }
 
   /** Hashes a new password that meets the rules of NIST SP 800-63B-4 §3.1.1.2: a length, and not easy to guess. */
-  async hash(typed: string, email: string, request: FastifyRequest): Promise<string> {
+  async hash(typed: string, stored: string | null, request: FastifyRequest): Promise<string> {
+    const email = stored ?? ''
     const password = nfcOf(typed)
     const { passwords } = this.registration
     const { given, minPasswordLength } = this.resolved
@@ -226,7 +233,7 @@ export class AccountTools {
   ): void {
     const { request } = reply
     channelOf('account').publish({ action, sub: String(sub), request })
-    const forgotten = this.mails.limits.forget(values.email)
+    const forgotten = values.email && this.mails.limits.forget(values.email)
     this.mails.later(reply, async () => {
       await forgotten
       await this.mails.send(request, kind, values.email, user)

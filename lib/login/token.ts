@@ -87,12 +87,11 @@ export function claimsMaker(
       const sub = subject === undefined ? name : await subject(user, String(name))
       const own = checked((await claims?.(request, user)) ?? {}, sub)
       for (const other of accountSubjects()) {
-        // Stores have `sub` as a string.
-        const isSame =
-          other === subject
-            ? own.sub === sub
-            : String(own.sub) === String(await other?.(user, String(name)))
-        if (!isSame) throw new TypeError(other === subject ? otherSubject : foreignSubject)
+        const expected = other === subject ? sub : await other?.(user, String(name))
+        // As text: stores have `sub` as a string.
+        if (String(own.sub) === String(expected)) continue
+        const text = other === subject ? otherSubject : foreignSubject
+        throw faultOf('ERR_AUTH_ACCOUNTS', new TypeError(text))
       }
       if (!hasWarned && isOtherSpelling(own.sub, user, nameFields)) {
         hasWarned = true
@@ -106,7 +105,7 @@ export function claimsMaker(
 }
 
 /** The option `accounts` could not find the sessions of the user. */
-export const otherSubject =
+const otherSubject =
   'login.claims returned another "sub" than login.subject, so that "accounts" could not revoke sessions by it. Return it from login.subject, and leave it out of login.claims.'
 
 const foreignSubject =

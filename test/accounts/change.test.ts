@@ -362,7 +362,7 @@ t.test('a user without a password needs a recent login to change the address', a
   const setting = await accountsApp(t, {}, options)
   const { send, logIn, mails, stored, table } = setting
   const [old, young] = [await logIn(3), await logIn(3)]
-  t.equal(await send('/password/change', change, young), wrong, 'they cannot set one')
+  t.equal(await send('/password/change', change, young), wrong, 'not without a link')
   clock.ahead(595)
   t.equal(await send('/email/change', { email: moved }, old), '202 {}')
   const sent = await mails()

@@ -22,18 +22,23 @@ import { hmacToken, keys, privatePem, publicPem } from '../helpers/tokens.js'
 const dora = 'dora@example.com'
 const invalid = '400 ERR_AUTH_LINK_INVALID'
 
-/** A link of each kind, for dora and alice. */
+type Headers = Record<string, string>
+/** The headers of alice, and of carol, who has no password. */
+type Users = Partial<Record<'alice' | 'carol', Headers>>
+
+/** A link of each kind, for dora, alice and carol. */
 async function linksOf({ tokenOf, logIn, app, mails }: AccountsApp) {
-  const headers = await logIn()
+  const users = { alice: await logIn(), carol: await logIn(3) }
   const change = { email: 'alice@new.example', currentPassword: password }
   await app.authn.accounts.invite(dora, { lang: 'en' } as never)
   const [invitation] = await mails()
   return {
-    headers,
+    users,
     'sign-up': await tokenOf('/sign-up', { email: dora }),
     invitation: String(invitation?.token),
     reset: await tokenOf('/password/forgot', { email: 'alice@example.com' }),
-    email: await tokenOf('/email/change', change, headers),
+    email: await tokenOf('/email/change', change, users.alice),
+    set: await tokenOf('/password/set', {}, users.carol),
   }
 }
 
@@ -43,6 +48,7 @@ const opened = {
   invitation: ['/sign-up/finish', '200 tokens'],
   reset: ['/password/reset', '204'],
   email: ['/email/confirm', '204'],
+  set: ['/password/change', '200 tokens'],
 } as const
 type Kind = keyof typeof opened
 const kinds = Object.keys(opened) as Kind[]
@@ -51,22 +57,26 @@ const openLink = (
   { send }: AccountsApp,
   kind: Kind,
   token: unknown,
-  headers: Record<string, string>,
-): Promise<string> => send(opened[kind][0], { token, password: newPassword }, headers)
+  users: Users,
+): Promise<string> => {
+  const headers = users[kind === 'set' ? 'carol' : 'alice'] ?? {}
+  return send(opened[kind][0], { token, password: newPassword }, headers)
+}
 
 t.test('a link works once, and none of another purpose works', async (t) => {
   const setting = await accountsApp(t)
-  const { headers, ...links } = await linksOf(setting)
+  const { users, ...links } = await linksOf(setting)
   for (const kind of kinds) {
     for (const other of kinds.filter((each) => opened[each][0] !== opened[kind][0]))
-      t.equal(await openLink(setting, kind, links[other], headers), invalid, `${other} as ${kind}`)
+      t.equal(await openLink(setting, kind, links[other], users), invalid, `${other} as ${kind}`)
   }
-  for (const kind of ['email', 'reset', 'sign-up'] as const) {
+  for (const kind of ['email', 'reset', 'sign-up', 'set'] as const) {
     const works = await accountsApp(t)
-    const { headers, ...links } = await linksOf(works)
-    t.equal(await openLink(works, kind, links[kind], headers), opened[kind][1])
+    const { users, ...links } = await linksOf(works)
+    t.equal(await openLink(works, kind, links[kind], users), opened[kind][1])
+    const again = { ...users, carol: await works.logIn(3) }
     for (const each of [kind, kind, ...(kind === 'sign-up' ? ['invitation' as const] : [])])
-      t.equal(await openLink(works, each, links[each], headers), invalid, 'used')
+      t.equal(await openLink(works, each, links[each], again), invalid, 'used')
   }
 })
 
@@ -81,13 +91,13 @@ t.test('a link works for an hour, linkExpiry or expiresIn', async (t) => {
     const setting = await accountsApp(t, { ...(linkExpiry && { linkExpiry }) }, options)
     const old = await linksOf(setting)
     clock.ahead(seconds + 1)
-    for (const kind of ['email', 'reset', 'sign-up'] as const)
-      t.equal(await openLink(setting, kind, old[kind], old.headers), invalid, `${kind} ${seconds}`)
-    const { headers, ...links } = await linksOf(setting)
+    for (const kind of ['email', 'reset', 'sign-up', 'set'] as const)
+      t.equal(await openLink(setting, kind, old[kind], old.users), invalid, `${kind} ${seconds}`)
+    const { users, ...links } = await linksOf(setting)
     clock.ahead(seconds - 2)
     // In an order in which none changes the account of another one.
-    for (const kind of ['sign-up', 'reset'] as const)
-      t.equal(await openLink(setting, kind, links[kind], headers), opened[kind][1], kind)
+    for (const kind of ['sign-up', 'reset', 'set'] as const)
+      t.equal(await openLink(setting, kind, links[kind], users), opened[kind][1], kind)
   }
   const setting = await accountsApp(t, {}, options)
   await setting.app.authn.accounts.invite(dora, { lang: 'en' } as never, { expiresIn: 60 })
@@ -105,29 +115,45 @@ t.test('every link of an account dies with its password, its address and itself'
   ]
   for (const [what, change] of changes) {
     const setting = await accountsApp(t)
-    const { headers, ...links } = await linksOf(setting)
+    const { users, ...links } = await linksOf(setting)
+    const carol = setting.stored(3) as AccountUser
+    // She has had no password before, either.
+    if (what === 'no password') carol.password = '!'
+    else change(carol, setting)
     change(setting.stored(1) as AccountUser, setting)
     const before = JSON.stringify(setting.table)
-    t.equal(await openLink(setting, 'reset', links.reset, headers), invalid, what)
-    const confirmed = await openLink(setting, 'email', links.email, headers)
-    t.equal(confirmed, what === 'no user' ? '401 ERR_AUTH_INVALID_CREDENTIALS' : invalid, what)
+    t.equal(await openLink(setting, 'reset', links.reset, users), invalid, what)
+    for (const kind of ['email', 'set'] as const) {
+      const answer = await openLink(setting, kind, links[kind], users)
+      t.equal(answer, what === 'no user' ? '401 ERR_AUTH_INVALID_CREDENTIALS' : invalid, what)
+    }
     t.equal(JSON.stringify(setting.table), before)
   }
 })
 
-t.test('a new address is confirmed by its user alone', async (t) => {
+t.test('a new address is confirmed, and a first password set, by its user alone', async (t) => {
   const setting = await accountsApp(t)
-  const { email } = await linksOf(setting)
+  setting.table.push({ id: 4, email: 'erin@example.com', password: null })
+  const links = await linksOf(setting)
   const before = JSON.stringify(setting.table)
-  for (const id of [2, 3])
-    t.equal(await openLink(setting, 'email', email, await setting.logIn(id)), invalid)
-  t.equal(await openLink(setting, 'email', email, {}), '401 ERR_AUTH_NO_CREDENTIALS')
+  for (const [kind, others] of [
+    ['email', [2, 3]],
+    ['set', [1, 4]],
+  ] as const) {
+    for (const id of others) {
+      const headers = await setting.logIn(id)
+      const answer = await openLink(setting, kind, links[kind], { alice: headers, carol: headers })
+      t.equal(answer, invalid, `${kind} ${id}`)
+    }
+    t.equal(await openLink(setting, kind, links[kind], {}), '401 ERR_AUTH_NO_CREDENTIALS')
+  }
   t.equal(JSON.stringify(setting.table), before)
+  t.equal(await openLink(setting, 'set', links.set, links.users), '200 tokens')
 })
 
 t.test('an access token is no link, and a link is no access token', async (t) => {
   const setting = await accountsApp(t, {}, { jwt: { secret, requireExp: false } })
-  const { headers, ...links } = await linksOf(setting)
+  const { users, ...links } = await linksOf(setting)
   const { token, refreshToken } = pairOf(await setting.post('/begin', { id: 1 }))
   const tokens = setting.app.jwtService
   const forged = kinds.flatMap((kind) => {
@@ -143,9 +169,9 @@ t.test('an access token is no link, and a link is no access token', async (t) =>
     ]
   })
   for (const each of [token, refreshToken, '.', 'a.b.c', '\0', ...forged]) {
-    for (const kind of ['sign-up', 'reset', 'email'] as const) {
+    for (const kind of ['sign-up', 'reset', 'email', 'set'] as const) {
       const rejected = new Set([invalid, '429 ERR_AUTH_TOO_MANY_ATTEMPTS'])
-      t.ok(rejected.has(await openLink(setting, kind, each, headers)), `${each} as ${kind}`)
+      t.ok(rejected.has(await openLink(setting, kind, each, users)), `${each} as ${kind}`)
     }
   }
   for (const kind of kinds) {
@@ -154,7 +180,7 @@ t.test('an access token is no link, and a link is no access token', async (t) =>
     const answer = await setting.send('/password/change', own, bearer(links[kind]))
     t.equal(answer, '401 ERR_AUTH_JWT_INVALID')
   }
-  t.equal(await setting.me(headers), 200)
+  for (const headers of Object.values(users)) t.equal(await setting.me(headers), 200)
 })
 
 t.test(
@@ -223,11 +249,11 @@ t.test('links work with audience, issuer, other algorithms and a key set', async
       authenticators: { jwt: jwtAuthenticator({ signingMethod: 'RS256' }) },
     }
     const setting = await accountsApp(t, {}, { jwt, ...more } as object)
-    const { headers, ...links } = await linksOf(setting)
+    const { users, ...links } = await linksOf(setting)
     t.equal(headerOf(links.reset).typ, 'account+jwt')
     if (title.startsWith('several')) t.equal(headerOf(links.reset).alg, 'RS256')
-    for (const kind of ['sign-up', 'email'] as const)
-      t.equal(await openLink(setting, kind, links[kind], headers), opened[kind][1], title)
+    for (const kind of ['sign-up', 'email', 'set'] as const)
+      t.equal(await openLink(setting, kind, links[kind], users), opened[kind][1], title)
     const alice = { email: 'alice@new.example' }
     const reset = await setting.tokenOf('/password/forgot', alice)
     t.equal(await openLink(setting, 'reset', reset, {}), '204', title)
@@ -251,11 +277,11 @@ t.test('a link outlives a key rotation, and not the key', async (t) => {
 
 t.test('a link tells neither the hash nor the password', async (t) => {
   const setting = await accountsApp(t)
-  const { headers, ...links } = await linksOf(setting)
-  t.equal(await setting.me(headers), 200)
+  const { users, ...links } = await linksOf(setting)
+  t.equal(await setting.me(users.alice), 200)
   const shown = (kind: Kind): object => {
     const { exp, jti, state, ...claims } = claimsOf(links[kind])
-    const own = kind === 'email' || kind === 'reset'
+    const own = ['email', 'reset', 'set'].includes(kind)
     t.match([exp, jti, state], [Number, /^[\w-]{16}$/, own ? /^[\w-]{43}$/ : undefined])
     return { ...claims, iat: undefined, nbf: undefined }
   }
@@ -265,6 +291,7 @@ t.test('a link tells neither the hash nor the password', async (t) => {
     { email: dora, page: 'sign-up', ...where },
     { sub: 1, page: 'reset', ...where },
     { sub: 1, email: 'alice@new.example', page: 'email', ...where },
+    { sub: 3, page: 'set', ...where },
   ])
 })
 
@@ -275,15 +302,16 @@ t.test('a link is not of another app with the same keys: the option url is in it
     await accountsApp(t, { url: 'https://staging.shop.example/account' }),
     await accountsApp(t, { url: `${pages}/other` }),
   ]
-  const { headers, ...links } = await linksOf(shop)
+  const { users, ...links } = await linksOf(shop)
   for (const office of offices) {
     const before = JSON.stringify(office.table)
+    const staff = { alice: await office.logIn(), carol: await office.logIn(3) }
     for (const kind of kinds)
-      t.equal(await openLink(office, kind, links[kind], await office.logIn()), invalid, kind)
+      t.equal(await openLink(office, kind, links[kind], staff), invalid, kind)
     t.equal(JSON.stringify(office.table), before)
   }
   const same = await accountsApp(t, { url: pages })
-  t.equal(await openLink(same, 'invitation', links.invitation, headers), '200 tokens')
+  t.equal(await openLink(same, 'invitation', links.invitation, users), '200 tokens')
 })
 
 t.test('a used link stays used when what it changed is changed back', async (t) => {

@@ -25,8 +25,8 @@ const withRedis = unlessFound('Redis')
 const withAll = withRedis || unlessFound('PostgreSQL')
 
 interface Shop {
-  post(path: string, body: object): Promise<AnyResponse>
-  ask(path: string, body: object): Promise<string>
+  post(path: string, body: object, headers?: Record<string, string>): Promise<AnyResponse>
+  ask(path: string, body: object, headers?: Record<string, string>): Promise<string>
   get(path: string, headers?: Record<string, string>): Promise<AnyResponse>
   /** The tokens of the e-mails that it has sent. */
   tokens(): Promise<string[]>
@@ -45,8 +45,11 @@ async function startShop(t: Test, redis: number, database: string): Promise<Shop
   })
   const headers = { 'content-type': 'application/json' }
   const shop: Shop = {
-    post: (path, body) => send(port, { method: 'POST', path, headers, body: JSON.stringify(body) }),
-    ask: async (path, body) => answerOf(await shop.post(path, body)),
+    post: (path, body, more) => {
+      const given = { ...headers, ...more }
+      return send(port, { method: 'POST', path, headers: given, body: JSON.stringify(body) })
+    },
+    ask: async (...request) => answerOf(await shop.post(...request)),
     get: (path, headers = {}) => send(port, { path, headers }),
     async tokens() {
       const mails = JSON.parse((await shop.get('/mails')).body) as AccountMail[]
@@ -97,6 +100,30 @@ t.test('two processes share accounts, sessions and limits', { skip: withAll }, a
     const password = index === 0 ? `/password/reset${won[0]}` : before
     t.equal((await shop.post('/login', { email: dora, password })).statusCode, 200 + index * 201)
   }
+
+  const gina = 'gina@example.com'
+  const inserted = await postgres
+    .pool()
+    .query<{ id: number }>('insert into users (email) values ($1) returning id', [gina])
+  const session = bearer(pairOf(await one.post('/begin', { id: inserted.rows[0]?.id })).token)
+  for (const shop of shops) t.equal(await shop.ask('/password/set', {}, session), '202 {}')
+  const links = [(await one.tokens()).at(-1), (await other.tokens()).at(-1)].map(String)
+  const sets = await Promise.all(
+    each.map((password, index) => {
+      const body = { token: links[index % 2], password: `set ${password}` }
+      return (shops[index % 2] as Shop).ask('/password/change', body, session)
+    }),
+  )
+  t.equal(sets.filter((answer) => answer === '200 tokens').length, 1, 'one first password')
+  const late = new Set([
+    ...rejected,
+    '401 ERR_AUTH_JWT_INVALID',
+    '401 ERR_AUTH_INVALID_CREDENTIALS',
+  ])
+  t.equal(sets.filter((answer) => late.has(answer)).length, 19, sets.join())
+  const chosen = `set ${each[sets.indexOf('200 tokens')]}`
+  for (const shop of shops)
+    t.equal((await shop.post('/login', { email: gina, password: chosen })).statusCode, 200)
 
   const frank = { email: 'frank@example.com' }
   for (const shop of [...shops, one]) t.equal(await shop.ask('/sign-up', frank), '202 {}')

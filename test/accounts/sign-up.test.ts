@@ -73,7 +73,7 @@ t.test('a sign-up with the address of an account sends its user another e-mail',
     ['/password/forgot', 3, 'no-password', false],
   ]
   for (const [url, id, kind, hasLink] of rows) {
-    const { email = '' } = stored(id) ?? {}
+    const email = String(stored(id)?.email)
     t.equal(await send(url, { email: email.toUpperCase() }), '202 {}')
     const [mail, ...others] = await mails()
     t.strictSame(others, [])

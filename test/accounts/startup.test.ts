@@ -209,7 +209,7 @@ t.test('app.authn.accounts throws without the option, and the stats have none', 
   t.notOk(app.authn.features.includes('accounts'))
 })
 
-t.test('an API document has the eight operations, with what they need and answer', async (t) => {
+t.test('an API document has the nine operations, with what they need and answer', async (t) => {
   const app = Fastify()
   t.teardown(() => app.close())
   await app.register(swagger, {
@@ -240,6 +240,7 @@ t.test('an API document has the eight operations, with what they need and answer
     '/password/forgot': [['202', '400', '429', '503'], false, ['email']],
     '/password/reset': [['204', '400', '429', '503'], false, ['token', 'password']],
     '/password/change': [['200', '400', '401', '403', '429', '503'], true, ['password']],
+    '/password/set': [['202', '400', '401', '403', '429', '503'], true, undefined],
     '/email/change': [['202', '400', '401', '403', '429', '503'], true, ['email']],
     '/email/confirm': [['204', '400', '401', '403', '429', '503'], true, ['token']],
     '/account/delete': [['204', '400', '401', '403', '429', '503'], true, undefined],

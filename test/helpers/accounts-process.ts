@@ -34,6 +34,9 @@ async function main(): Promise<void> {
     },
   } as AuthnOptions)
   app.get('/me', { config: { auth: true } }, () => 'in')
+  app.post<{ Body: { id: number } }>('/begin', (request, reply) =>
+    app.authn.sessions.begin(request.body.id, request, reply),
+  )
   app.get('/mails', async () => {
     await app.authn.accounts.settled()
     return sent

@@ -9,7 +9,7 @@ import type { AnyResponse } from './flows.js'
 /** A stored user of {@link accountsApp}. */
 export interface AccountUser {
   id: number
-  email: string
+  email: string | null
   password: string | null
   data?: unknown
 }
@@ -94,7 +94,7 @@ type Update = AccountsOptions<AccountUser>['update']
 
 /** A table for {@link sqlAccounts}. */
 export const accountsTable =
-  'create table users (id serial primary key, email text not null unique, password text)'
+  'create table users (id serial primary key, email text unique, password text)'
 
 type Query = (text: string, values: unknown[]) => Promise<{ rows: unknown[] }>
 
@@ -115,7 +115,7 @@ export function sqlAccounts(query: Query) {
       ...[after, before]: [Parameters<Update>[1], Parameters<Update>[2]]
     ) =>
       one(
-        'update users set email = $1, password = $2 where id = $3 and email = $4 and password is not distinct from $5 returning id',
+        'update users set email = $1, password = $2 where id = $3 and email is not distinct from $4 and password is not distinct from $5 returning id',
         [after.email, after.passwordHash, user.id, before.email, before.passwordHash],
       ),
     remove: ({ id }: AccountUser) => one('delete from users where id = $1', [id]),

@@ -86,6 +86,29 @@ t.test('a change of the address needs the password and the new mailbox', async (
   t.equal(undo.statusCode, 400, 'the way out is open until the change is confirmed')
 })
 
+t.test('a user without an address gets one, and without a password a first one', async (t) => {
+  const cookie = await signUp('finn@shop.example')
+  await database.query('update users set email = null, password = null where email = $1', [
+    'finn@shop.example',
+  ])
+  letters()
+  t.equal((await post('/password/set', {}, cookie)).statusCode, 403)
+  const email = 'finn@new.example'
+  t.equal((await post('/email/change', { email }, cookie)).statusCode, 202)
+  const [confirm, ...others] = letters()
+  t.strictSame(others, [])
+  const moved = await post('/email/confirm', { token: tokenIn(confirm) }, cookie)
+  t.equal(moved.statusCode, 204)
+  t.equal((await post('/password/set', {}, cookie)).statusCode, 202)
+  const [letter] = letters()
+  t.match(letter, { to: email, subject: subjects['set-password'] })
+  t.match(letter?.text, /^https:\/\/shop\.example\/account\/set#[\w.-]+$/)
+  const first = { token: tokenIn(letter), password }
+  const all = await Promise.all([1, 2, 3].map(() => post('/password/change', first, cookie)))
+  t.strictSame(statusesOf(all), [200, 400, 400])
+  t.equal((await post('/login', { email, password })).statusCode, 200)
+})
+
 t.test('leaked passwords are found by five digits of a digest', async (t) => {
   const digest = createHash('sha1').update('password').digest('hex').toUpperCase()
   const asked: (string | undefined)[] = []

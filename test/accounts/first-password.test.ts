@@ -1,0 +1,495 @@
+// Users of providers, who may have no password and no address: what they can change, and how they get both.
+import t, { type Test } from 'tap'
+import type { AccountValues, AuthnOptions } from '../../lib/index.js'
+import {
+  accountsApp,
+  answerOf,
+  hash,
+  jarOf,
+  movedClock,
+  newPassword,
+  pages,
+  password,
+  type AccountUser,
+} from '../helpers/accounts.js'
+import { bearer, secret } from '../helpers/app.js'
+import { cookiesOf, tls } from '../helpers/cookies.js'
+import { startProvider } from '../helpers/provider.js'
+import { breakable, claimsOf, eventsOf, heldStore, pairOf } from '../helpers/sessions.js'
+
+const alice = 'alice@example.com'
+const carol = 'carol@example.com'
+const dora = 'dora@example.com'
+const forbidden = '403 ERR_AUTH_FORBIDDEN'
+const again = '403 ERR_AUTH_LOGIN_AGAIN'
+const invalid = '400 ERR_AUTH_LINK_INVALID'
+const wrong = '403 ERR_AUTH_CURRENT_PASSWORD'
+const tooMany = '429 ERR_AUTH_TOO_MANY_MAILS'
+const set = '/password/set'
+const change = '/password/change'
+const first = (token: string | undefined, password = newPassword) => ({ token, password })
+
+/** An app with users without an address, and the values that `update` gets. */
+async function setting(t: Test, options: Partial<AuthnOptions> = {}) {
+  const befores: AccountValues[] = []
+  const app = await accountsApp(
+    t,
+    {
+      update(user, after, before) {
+        befores.push(before)
+        const row = app.stored(user.id)
+        if (row?.email !== before.email || row.password !== before.passwordHash) return false
+        return Object.assign(row, { email: after.email, password: after.passwordHash })
+      },
+    },
+    // A user service may find ids as the numbers that tokens have, and no other spelling of them.
+    {
+      userService: {
+        findByUsername: (name: string | number) => {
+          const row = app.table.find(({ id, email }) => id === name || email === name)
+          return row && { ...row }
+        },
+      },
+      ...options,
+    },
+  )
+  app.table.push(
+    { id: 4, email: null, password: null },
+    { id: 5, email: '', password: null },
+    { id: 6, email: null, password: hash },
+    { id: 7, email: '', password: hash },
+  )
+  return { ...app, befores }
+}
+
+t.test(
+  'a user with neither address nor password deletes the account soon after a login',
+  async (t) => {
+    for (const id of [4, 5]) {
+      const clock = movedClock(t)
+      const { send, logIn, mails, stored } = await setting(t, { jwt: { secret, expiry: 3600 } })
+      const events = eventsOf(t, 'account')
+      const headers = await logIn(id)
+      clock.ahead(605)
+      t.equal(await send('/account/delete', { currentPassword: password }, headers), again)
+      t.ok(stored(id))
+      t.equal(await send('/account/delete', {}, await logIn(id)), '204')
+      t.equal(stored(id), undefined)
+      t.match(events, [{ action: 'deleted', sub: String(id) }])
+      t.strictSame(await mails(), [], 'there is no mailbox')
+    }
+  },
+)
+
+t.test(
+  'a user with neither address nor password sets an address, and then a password',
+  async (t) => {
+    for (const [id, email] of [
+      [4, null],
+      [5, ''],
+    ] as const) {
+      const clock = movedClock(t)
+      const app = await setting(t, { jwt: { secret, expiry: 3600 } })
+      const { send, logIn, mails, stored, befores, tokenOf, enter } = app
+      const headers = await logIn(id)
+      t.equal(await send(set, {}, headers), forbidden, 'not before')
+      clock.ahead(605)
+      t.equal(await send('/email/change', { email: dora }, headers), again)
+      const recent = await logIn(id)
+      t.equal(await send('/email/change', { email: alice }, recent), '202 {}')
+      t.strictSame(await mails(), [], 'a taken address is told to no mailbox')
+      t.equal(await send('/email/change', { email: dora }, recent), '202 {}')
+      const sent = await mails()
+      t.match(sent, [{ kind: 'email-confirm', to: dora, user: { id, email } }])
+      t.equal(sent.length, 1)
+      const { token } = sent[0] ?? {}
+      t.equal(await send('/email/confirm', { token }, await logIn()), invalid)
+      t.equal(await send('/email/confirm', { token }, headers), '204')
+      t.match(stored(id), { email: dora, password: null })
+      t.strictSame(befores, [{ email, passwordHash: null }])
+      t.strictSame(await mails(), [], 'there was no old mailbox')
+      const link = await tokenOf(set, {}, recent)
+      t.equal(await send(change, first(link), recent), '200 tokens')
+      t.equal(await enter(dora, newPassword), 200)
+    }
+  },
+)
+
+t.test('a user with a password and no address proves it as others do', async (t) => {
+  for (const [id, email] of [
+    [6, null],
+    [7, ''],
+  ] as const) {
+    const clock = movedClock(t)
+    const { send, logIn, mails, stored, befores, app, me, enter } = await setting(t, {
+      jwt: { secret, expiry: 3600 },
+    })
+    const headers = await logIn(id)
+    clock.ahead(605)
+    const own = { currentPassword: password, password: newPassword, email: dora }
+    for (const url of [change, '/email/change', '/account/delete']) {
+      t.equal(await send(url, { ...own, currentPassword: newPassword }, headers), wrong, url)
+      t.equal(await send(url, { ...own, currentPassword: undefined }, headers), wrong, url)
+    }
+    t.equal(await send(set, {}, headers), forbidden)
+    t.equal(await send(change, own, headers), '200 tokens')
+    t.equal(await me(headers), 401)
+    t.equal((await app.authn.sessions.list(id)).length, 1)
+    const later = await logIn(id)
+    t.equal(await send('/email/change', { ...own, currentPassword: newPassword }, later), '202 {}')
+    const sent = await mails()
+    t.match(sent, [{ kind: 'email-confirm', to: dora }])
+    t.equal(sent.length, 1, 'and none of the change of the password')
+    t.equal(await send('/email/confirm', { token: sent[0]?.token }, later), '204')
+    t.strictSame(
+      befores.map((before) => before.email),
+      [email, email],
+    )
+    t.equal(await enter(dora, newPassword), 200)
+    Object.assign(stored(id) as AccountUser, { email })
+    t.equal(await send('/account/delete', { currentPassword: newPassword }, later), '204')
+    t.strictSame(await mails(), [])
+  }
+})
+
+t.test('a user without an address is throttled alone', async (t) => {
+  const { send, logIn, stored } = await setting(t, { throttle: { perAddress: 1000 } })
+  const [one, other] = [await logIn(6), await logIn(7)]
+  const own = { currentPassword: 'x', password: newPassword }
+  for (let each = 0; each < 10; each += 1) t.equal(await send(change, own, one), wrong)
+  const right = { ...own, currentPassword: password }
+  t.equal(await send(change, right, one), '429 ERR_AUTH_TOO_MANY_ATTEMPTS')
+  t.equal(stored(6)?.password, hash)
+  t.equal(await send(change, right, other), '200 tokens')
+})
+
+t.test('acceptPassword gets no address of a user who has none', async (t) => {
+  const given: unknown[] = []
+  const acceptPassword = (_password: string, email: string) => given.push(email) > 1
+  const { send, logIn, table } = await accountsApp(t, { acceptPassword })
+  table.push({ id: 6, email: null, password: hash })
+  const own = { currentPassword: password, password: newPassword }
+  const headers = await logIn(6)
+  t.equal(await send(change, own, headers), '400 ERR_AUTH_PASSWORD_GUESSABLE')
+  t.equal(await send(change, own, headers), '200 tokens')
+  t.strictSame(given, ['', ''])
+})
+
+t.test('a user who is found by a name, and has no address, gets no e-mail', async (t) => {
+  for (const email of [null, '']) {
+    const findByUsername = () => ({ id: 6, email, password: hash })
+    const { send, mails, lines } = await accountsApp(t, {}, { userService: { findByUsername } })
+    for (const url of ['/sign-up', '/password/forgot'])
+      t.equal(await send(url, { email: dora }), '202 {}')
+    t.strictSame(await mails(), [])
+    t.notMatch(lines.join(''), /"level":50/)
+  }
+})
+
+t.test('a first password needs the mailbox and the session', async (t) => {
+  const { post, logIn, mails, me, enter, stored, befores, app } = await setting(t)
+  const events = [eventsOf(t, 'account'), eventsOf(t, 'login')] as const
+  const sessions = [await logIn(3), await logIn(3), await logIn(1)] as const
+  const asked = await post(set, {}, sessions[0])
+  t.match(
+    [asked.statusCode, asked.body, asked.headers],
+    [202, '{}', { 'cache-control': 'no-store' }],
+  )
+  const sent = await mails()
+  const { token } = sent[0] ?? {}
+  t.strictSame(sent, [
+    {
+      kind: 'set-password',
+      to: carol,
+      link: `${pages}/set#${token}`,
+      token,
+      expiresIn: 3600,
+      lang: 'en',
+      user: { id: 3, email: carol },
+    },
+  ])
+  t.strictSame([stored(3)?.password, events[0].length], [null, 0], 'nothing is changed yet')
+  const response = await post(change, first(token), sessions[1])
+  const pair = pairOf(response)
+  t.strictSame(Object.keys(pair), ['token', 'refreshToken', 'expiresIn'])
+  t.equal(response.headers['cache-control'], 'no-store')
+  const all = await Promise.all([...sessions, bearer(pair.token)].map(me))
+  t.strictSame(all, [401, 401, 200, 200])
+  t.match(await app.authn.sessions.list(3), [{ sid: claimsOf(pair.token).sid }])
+  t.match(await mails(), [{ kind: 'password-changed', to: carol, link: undefined }])
+  t.match(events[0], [{ action: 'password-changed', sub: '3' }])
+  t.strictSame(befores, [{ email: carol, passwordHash: null }])
+  t.equal(await enter(carol, newPassword), 200)
+})
+
+t.test('with cookies, a first password sets those of the new session', async (t) => {
+  const { post, logIn, me, tokenOf } = await setting(t, { cookies: true })
+  const headers = await logIn(3)
+  const response = await post(change, first(await tokenOf(set, {}, headers)), headers)
+  const login = await post('/login', { email: carol, password: newPassword })
+  t.match([response.statusCode, response.body], [200, login.body])
+  t.match(
+    cookiesOf(response).map(({ name }) => name),
+    cookiesOf(login).map(({ name }) => name),
+  )
+  t.strictSame([await me(headers), await me(jarOf(response))], [401, 200])
+})
+
+t.test('only users with an address and no password may ask, soon after a login', async (t) => {
+  const clock = movedClock(t)
+  const { send, logIn, mails, table } = await setting(t, { jwt: { secret, expiry: 3600 } })
+  table.push({ id: 8, email: dora, password: '!' })
+  const old = await Promise.all([1, 3, 4, 5, 6, 7, 8].map(logIn))
+  clock.ahead(605)
+  const answers: string[] = []
+  for (const headers of old)
+    answers.push(await send(set, { currentPassword: password, token: 'x' }, headers))
+  t.strictSame(answers, [forbidden, again, forbidden, forbidden, forbidden, forbidden, again])
+  answers.length = 0
+  for (const id of [1, 3, 4, 5, 6, 7, 8]) answers.push(await send(set, {}, await logIn(id)))
+  const ok = '202 {}'
+  t.strictSame(answers, [forbidden, ok, forbidden, forbidden, forbidden, forbidden, ok])
+  t.strictSame(
+    (await mails()).map(({ kind, to }) => `${kind} ${to}`),
+    [`set-password ${carol}`, `set-password ${dora}`],
+  )
+})
+
+t.test('a link for a first password is of one user, and works in an older session', async (t) => {
+  const clock = movedClock(t)
+  const { send, logIn, tokenOf, table } = await setting(t, { jwt: { secret, expiry: 3600 } })
+  table.push({ id: 8, email: dora, password: null })
+  const headers = await logIn(3)
+  const token = await tokenOf(set, {}, headers)
+  const before = JSON.stringify(table)
+  t.equal(await send(change, first(token)), '401 ERR_AUTH_NO_CREDENTIALS', 'the mailbox alone')
+  t.equal(await send(change, first(undefined), headers), wrong, 'the session alone')
+  for (const id of [1, 2, 4, 5, 6, 8])
+    t.equal(await send(change, first(token), await logIn(id)), invalid, `user ${id}`)
+  t.equal(await send('/password/reset', first(token)), invalid)
+  t.equal(JSON.stringify(table), before)
+  clock.ahead(3000)
+  t.equal(await send(change, first(token), headers), '200 tokens')
+})
+
+t.test('a link for a first password dies when there is one, and stays dead', async (t) => {
+  const { send, logIn, tokenOf, stored } = await setting(t)
+  const headers = await logIn(3)
+  const [token, other] = [await tokenOf(set, {}, headers), await tokenOf(set, {}, headers)]
+  Object.assign(stored(3) as AccountUser, { password: hash })
+  const both = { ...first(token), currentPassword: password }
+  t.equal(await send(change, both, headers), invalid, 'the app has set one')
+  t.equal(stored(3)?.password, hash)
+  Object.assign(stored(3) as AccountUser, { password: null, email: dora })
+  t.equal(await send(change, first(token), headers), invalid, 'another address')
+  Object.assign(stored(3) as AccountUser, { email: carol })
+  t.equal(await send(change, first(token), headers), '200 tokens')
+  const later = await logIn(3)
+  for (const each of [token, other])
+    t.equal(await send(change, { ...both, token: each }, later), invalid, 'one was used')
+  Object.assign(stored(3) as AccountUser, { password: null })
+  t.equal(await send(change, first(token), later), invalid, 'a used one, without a password again')
+  t.equal(await send(change, first(other), later), '200 tokens', 'as other links')
+})
+
+t.test('with a token and a current password, the token counts', async (t) => {
+  const { send, logIn, tokenOf, table, enter } = await setting(t)
+  const [one, other] = [await logIn(), await logIn(3)]
+  const reset = await tokenOf('/password/forgot', { email: alice })
+  const before = JSON.stringify(table)
+  for (const token of ['a.b.c', reset]) {
+    const both = { token, currentPassword: password, password: newPassword }
+    t.equal(await send(change, both, one), invalid)
+  }
+  t.equal(JSON.stringify(table), before)
+  t.equal(await send('/password/reset', first(reset)), '204', 'it was not used up')
+  const token = await tokenOf(set, {}, other)
+  t.equal(await send(change, { ...first(token), currentPassword: 'x' }, other), '200 tokens')
+  t.equal(await enter(carol, newPassword), 200)
+})
+
+t.test('a rejected password uses no link for a first password up', async (t) => {
+  const { send, logIn, tokenOf, stored } = await setting(t)
+  const headers = await logIn(3)
+  const token = await tokenOf(set, {}, headers)
+  for (const [password, answer] of [
+    ['short', '400 ERR_AUTH_PASSWORD_TOO_SHORT'],
+    [carol, '400 ERR_AUTH_PASSWORD_GUESSABLE'],
+    ['a'.repeat(100), '400 ERR_AUTH_PASSWORD_TOO_LONG'],
+  ] as const)
+    t.equal(await send(change, first(token, password), headers), answer)
+  t.equal(stored(3)?.password, null)
+  t.equal(await send(change, first(token), headers), '200 tokens')
+})
+
+t.test('of twenty uses of links at once one wins, and its session stays', async (t) => {
+  const hashing = { cost: 4, maxQueue: 100 }
+  const { post, logIn, tokenOf, me, enter, mails, app } = await setting(t, { hashing })
+  const headers = await logIn(3)
+  const tokens = [await tokenOf(set, {}, headers), await tokenOf(set, {}, headers)]
+  const passwords = Array.from({ length: 20 }, (_, each) => `${newPassword} ${each}`)
+  const all = await Promise.all(
+    passwords.map((password, each) => post(change, first(tokens[each % 2], password), headers)),
+  )
+  const won = all.filter(({ statusCode }) => statusCode === 200)
+  t.equal(won.length, 1)
+  const lost = new Set([invalid, '429 ERR_AUTH_TOO_MANY_ATTEMPTS', '401 ERR_AUTH_JWT_INVALID'])
+  const answers = all.map(answerOf)
+  t.equal(answers.filter((answer) => lost.has(answer)).length, 19, answers.join())
+  t.equal(await me(bearer(pairOf(won[0] as never).token)), 200)
+  t.equal((await app.authn.sessions.list(3)).length, 1)
+  t.equal(await enter(carol, passwords[answers.indexOf('200 tokens')] as string), 200)
+  t.match(await mails(), [{ kind: 'password-changed' }])
+})
+
+t.test('an account that changes meanwhile gets no first password', async (t) => {
+  const { send, logIn, mails, tokenOf, me } = await accountsApp(t, { update: () => false })
+  const events = eventsOf(t, 'account')
+  const headers = await logIn(3)
+  const token = await tokenOf(set, {}, headers)
+  t.equal(await send(change, first(token), headers), invalid)
+  t.strictSame([await mails(), events], [[], []])
+  t.equal(await me(await logIn(3)), 200)
+})
+
+t.test('without a store there is no first password, and the link works later', async (t) => {
+  const store = breakable(heldStore().factory)
+  const { send, logIn, tokenOf, stored } = await setting(t, { sessions: { store: store.factory } })
+  const headers = await logIn(3)
+  const token = await tokenOf(set, {}, headers)
+  store.failure = new Error('away')
+  t.equal(await send(set, {}, headers), '503 ERR_AUTH_STORE_UNAVAILABLE')
+  t.equal(await send(change, first(token), headers), '503 ERR_AUTH_STORE_UNAVAILABLE')
+  t.equal(stored(3)?.password, null)
+  store.failure = null
+  t.equal(await send(change, first(token), headers), '200 tokens')
+})
+
+t.test('links for a first password are counted by user, and apart', async (t) => {
+  const clock = movedClock(t)
+  const { send, logIn, mails, table, app } = await accountsApp(t, { limits: undefined })
+  table.push({ id: 8, email: dora, password: null })
+  const headers = await logIn(3)
+  const forgot = { email: carol }
+  for (const answer of ['202 {}', '202 {}', '202 {}', tooMany])
+    t.equal(await send('/password/forgot', forgot), answer, 'strangers')
+  t.equal((await mails()).length, 3)
+  for (const answer of ['202 {}', '202 {}', '202 {}', tooMany])
+    t.equal(await send(set, {}, headers), answer)
+  t.equal(await send(set, {}, await logIn(3)), tooMany, 'in another session too')
+  t.equal((await mails()).length, 3)
+  t.equal(await send('/email/change', { email: 'a@new.example' }, headers), '202 {}')
+  t.equal(await send(set, {}, await logIn(8)), '202 {}', 'another user')
+  clock.ahead(3601)
+  const recent = await logIn(3)
+  for (let each = 0; each < 3; each += 1) t.equal(await send(set, {}, recent), '202 {}')
+  t.equal(await send('/password/forgot', forgot), '202 {}', 'nor do they use up those')
+  const few = await accountsApp(t, { limits: { perAddress: 2 } })
+  const own = await few.logIn(3)
+  for (const answer of ['202 {}', '202 {}', tooMany]) t.equal(await few.send(set, {}, own), answer)
+  const remoteAddress = '192.0.2.7'
+  const elsewhere = { method: 'POST', url: set, payload: {}, headers: own, remoteAddress } as const
+  t.equal(answerOf(await few.app.inject(elsewhere)), '202 {}', 'another client')
+  t.equal(app.authn.stats().accounts?.mailsFailed, 0)
+})
+
+t.test('a rejected request counts for no limit', async (t) => {
+  const clock = movedClock(t)
+  const options = { jwt: { secret, expiry: 3600 } }
+  const limits = { perRecipient: 1, perAddress: 1 }
+  const { send, logIn } = await accountsApp(t, { limits }, options)
+  const [old, other] = [await logIn(3), await logIn()]
+  clock.ahead(605)
+  for (let each = 0; each < 3; each += 1) {
+    t.equal(await send(set, {}, old), again)
+    t.equal(await send(set, {}, other), forbidden)
+  }
+  t.equal(await send(set, {}, await logIn(3)), '202 {}')
+})
+
+/** Logs in at the provider. @returns the answer, and the cookies of a session */
+async function enterWith(
+  { app }: Awaited<ReturnType<typeof accountsApp>>,
+  provider: Awaited<ReturnType<typeof startProvider>>,
+) {
+  const begun = await app.inject({ url: '/login/corp', headers: tls })
+  const { pathname, search } = provider.visit(new URL(String(begun.headers.location)))
+  const headers = { ...tls, ...jarOf(begun) }
+  const finished = await app.inject({ url: pathname + search, headers })
+  return { finished, headers: { ...tls, ...jarOf(finished), 'sec-fetch-site': 'same-origin' } }
+}
+
+t.test('a login at a provider stands in as long as its ID token is recent', async (t) => {
+  const provider = await startProvider(t)
+  const loginWith = { corp: { issuer: provider.url, clientId: 'shop', username: () => 3 } }
+  const options = { loginWith, cookies: true } as const
+  const setting = await accountsApp(t, {}, options, undefined, { trustProxy: true })
+  const now = Math.floor(Date.now() / 1000)
+  for (const [auth_time, answer] of [
+    [now - 660, again],
+    [now - 540, '202 {}'],
+  ] as const) {
+    provider.idToken = { claims: { auth_time } }
+    const { headers } = await enterWith(setting, provider)
+    t.equal(await setting.send(set, {}, headers), answer)
+  }
+})
+
+t.test('no login leaves a session with another sub than login.subject', async (t) => {
+  const provider = await startProvider(t)
+  const given: { sub?: string } = {}
+  const options = {
+    login: {
+      usernameField: 'email',
+      subject: (user: object) => (user as AccountUser).id,
+      claims: () => given,
+    },
+    loginWith: { corp: { issuer: provider.url, clientId: 'shop', username: () => 1 } },
+    cookies: true,
+  } as const
+  const setting = await accountsApp(t, {}, options, undefined, { trustProxy: true })
+  const { app, post } = setting
+  for (const [sub, status] of [
+    ['other', 500],
+    ['1', 200],
+  ] as const) {
+    given.sub = sub
+    const responses = [
+      await post('/login', { email: alice, password }),
+      (await enterWith(setting, provider)).finished,
+      await post('/begin', { id: 1 }),
+    ]
+    const expected = status === 200 ? [200, 303, 200] : [500, 500, 500]
+    t.strictSame(
+      responses.map((each) => each.statusCode),
+      expected,
+    )
+    for (const response of responses) {
+      const isSession = cookiesOf(response).some(({ name }) => /token|session/.test(name))
+      t.equal(isSession, status === 200)
+      if (status === 500) t.match(JSON.parse(response.body), { code: 'ERR_AUTH_ACCOUNTS' })
+    }
+    t.equal((await app.authn.sessions.list(1)).length, status === 200 ? 3 : 0)
+    t.strictSame(await app.authn.sessions.list('other'), [])
+  }
+})
+
+t.test('a sub is the same as a string and as a number', async (t) => {
+  const given: { sub?: string | number } = {}
+  const login = {
+    usernameField: 'email',
+    subject: (user: object) => (user as AccountUser).id,
+    claims: () => given,
+  }
+  const { send, logIn, tokenOf, stored } = await accountsApp(t, {}, { login })
+  const headers = await logIn(3)
+  const token = await tokenOf(set, {}, headers)
+  const moved = await tokenOf('/email/change', { email: dora }, headers)
+  given.sub = '3'
+  t.equal(await send('/email/confirm', { token: moved }, headers), '204')
+  t.equal(stored(3)?.email, dora)
+  Object.assign(stored(3) as AccountUser, { email: carol })
+  t.equal(await send(change, first(token), headers), '200 tokens')
+  const own = { currentPassword: newPassword }
+  t.equal(await send('/account/delete', own, await logIn(3)), '204')
+})

@@ -66,7 +66,7 @@ export function create(context: FeatureContext<ResolvedAccounts>): Feature {
     stop: () => tools.mails.close(),
     close: () => tools.mails.close(),
     get testing() {
-      return tools.mails
+      return tools
     },
   }
 }

@@ -1,5 +1,5 @@
 import { randomBytes, randomInt } from 'node:crypto'
-import type { FastifyInstance, LightMyRequestResponse as Response } from 'fastify'
+import type { FastifyInstance, FastifyRequest, LightMyRequestResponse as Response } from 'fastify'
 import { besideLogin, urlOf } from '../login/plugin-routes.js'
 import { registrationOf } from '../request/registration.js'
 import { testingError } from './error.js'
@@ -7,7 +7,7 @@ import { cookiesOf } from './log-in-with.js'
 import { hasTestKit, testingOf } from './plugin.js'
 import { AttackReport, statusProblemOf } from './report.js'
 import { watchRequest } from './watched.js'
-import type { Mails } from '../accounts/mails.js'
+import type { AccountTools } from '../accounts/tools.js'
 import type { ResolvedLogin } from '../options/resolve.js'
 import type { AccountMail, Accounts } from '../../types/accounts.js'
 
@@ -29,7 +29,7 @@ class Stopped extends Error {}
 const find = 'findByUsername has to find what is stored by now, by that name and no other'
 const subject = 'findByUsername has to find login.subject, which no two users may share'
 const changes =
-  'create must not overwrite; update has to compare with "before", and to store both values'
+  'create must not overwrite; update has to compare with "before", null too, and to store both values'
 
 /**
  * Plays the routes of the option `accounts`, and so the app's own functions: two sign-ups, resets and changes of address
@@ -48,7 +48,7 @@ export async function accountAttacks(
   { create, loginFields }: AccountAttackOptions = {},
 ): Promise<AttackReport> {
   await app.ready()
-  const door = hasTestKit(app) && testingOf<Mails>(app, 'accounts')
+  const door = hasTestKit(app) && testingOf<AccountTools>(app, 'accounts')
   const registration = registrationOf(app)
   if (!door || !registration) {
     const expected = 'expected authnTesting and the option "accounts" in the app'
@@ -61,17 +61,21 @@ export async function accountAttacks(
   const addressOf = (letter: string): string => `authn-attack-${id}-${letter}@example.com`
   let requests = randomInt(2 ** 22)
   let caught: AccountMail[] = []
-  const { sendMail } = door
-  door.sendMail = (mail) => caught.push(mail)
   const urlOfPath = (path: string): string =>
     urlOf(registration.app, path === '' ? login.path : besideLogin(login.path, path))
+  const url = urlOfPath('email/confirm')
+  const seen = await watchRequest((simulate) => app.inject({ url, method: 'POST', simulate }))
+  const request = seen?.request as FastifyRequest
+  const tools: AccountTools = door
+  const { sendMail } = tools.mails
+  tools.mails.sendMail = (mail) => caught.push(mail)
   const has = (path: string): boolean => app.hasRoute({ method: 'POST', url: urlOfPath(path) })
   try {
     await play()
   } catch (error) {
     if (!(error instanceof Stopped)) throw error
   } finally {
-    await clean().finally(() => (door.sendMail = sendMail))
+    await clean().finally(() => (tools.mails.sendMail = sendMail))
   }
   return report
 
@@ -84,7 +88,7 @@ export async function accountAttacks(
     const { token } = await ask('password/forgot', b, [`reset ${b}`])
     const resets = [1, 2].map(() => ({ token, email: b, password: newPassword() }))
     account = await win('two resets at once', 'password/reset', resets, account)
-    const change = { email: b, password: newPassword() }
+    const change = { email: b, password: newPassword(), token: undefined }
     account = await win('change of password', 'password/change', [change], account)
     const moves = []
     for (const to of [c, d]) {
@@ -93,7 +97,7 @@ export async function accountAttacks(
       await send('link of another user', 400, subject, 'email/confirm', { token }, other)
       moves.push({ email: to, password: account.password, token })
     }
-    await win('two changes of address at once', 'email/confirm', moves, account)
+    await setFirst(await win('two changes of address at once', 'email/confirm', moves, account))
     await compare('password/forgot', a, '', `reset ${a}`)
     if (has('sign-up')) await compare('sign-up', a, 'sign-up ', `account-exists ${a}`)
   }
@@ -128,7 +132,7 @@ export async function accountAttacks(
       // Each request comes from another client, since failures are counted. On loopback, cookies need no prefix.
       remoteAddress: `127.${[16, 8, 0].map((bits) => (requests >> bits) & 255).join('.')}`,
     })
-    await (door as Mails).settled()
+    await tools.mails.settled()
     return response
   }
 
@@ -197,10 +201,27 @@ export async function accountAttacks(
     if (has('sign-up'))
       return { email, password, ...(await ask('sign-up', spelled, [`sign-up ${email}`])) }
     const accounts = registration?.features.find(({ name }) => name === 'accounts')?.api as Accounts
-    const url = urlOfPath('email/confirm')
-    const seen = await watchRequest((simulate) => app.inject({ url, method: 'POST', simulate }))
-    await accounts.invite(spelled, seen?.request as never, { data: create })
+    await accounts.invite(spelled, request, { data: create })
     return { email, password, token: caught.at(-1)?.token }
+  }
+
+  /** Takes address and password away, as users of a provider have none, and sets the first ones. */
+  async function setFirst(account: Account): Promise<void> {
+    const { email } = account
+    const stored = await tools.find(email, request)
+    const take = (kept: string | null): Promise<boolean> =>
+      tools.update(stored as never, { email: kept, passwordHash: null }).catch(() => false)
+    const leave = (what: string) => void report.leftOut.push(`first ${what}: it cannot be null`)
+    if (await take(null)) {
+      const { token } = await ask('email/change', email, [`email-confirm ${email}`], account)
+      await send('first address', 204, changes, 'email/confirm', { token }, account)
+    } else {
+      leave('address')
+      if (!(await take(email))) return leave('password')
+    }
+    const { token } = await ask('password/set', email, [`set-password ${email}`], account)
+    const bodies = [1, 2].map(() => ({ token, email, password: newPassword() }))
+    await win('two first passwords at once', 'password/change', bodies, account)
   }
 
   /** The account is in the middle, so that clocks and counters in headers do not matter. */

@@ -28,7 +28,8 @@ export function accountOptions(
     async update({ id }, after, before) {
       const updated = await database.query(
         `update demo_users set email = $4, password = $5
-         where id = $1 and email = $2 and password = $3 returning id`,
+         where id = $1 and email is not distinct from $2 and password is not distinct from $3
+         returning id`,
         [id, before.email, before.passwordHash, after.email, after.passwordHash],
       )
       return updated.length > 0

@@ -35,7 +35,7 @@ export async function buildApp(settings: Settings, database: Database): Promise<
     await seedUsers(database, settings.passwordCost)
     const userService = createUserService(database)
     const notes = createNotes(database)
-    const provider = await startDemoProvider()
+    const provider = await startDemoProvider(database)
     app.addHook('onClose', () => provider.close())
 
     await addDocs(app)

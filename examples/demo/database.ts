@@ -14,12 +14,13 @@ const schema = [
   `create table if not exists demo_users (
      id integer generated always as identity primary key,
      name text not null unique,
-     email text not null,
+     email text,
      role text,
-     password text not null
+     password text
    )`,
-  // For a table that an older demo has made, without roles.
+  // For a table that an older demo has made: without roles, and with an address and a password for each user.
   'alter table demo_users add column if not exists role text',
+  'alter table demo_users alter column email drop not null, alter column password drop not null',
   // Two sign-ups at the same moment: see `create` in accounts.ts.
   'create unique index if not exists demo_users_email on demo_users (email)',
   `create table if not exists demo_notes (

@@ -1,7 +1,8 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import type { LoginProviderOptions } from 'fastify-authn'
 import { startProvider } from './provider.js'
-import { demoUsers } from './users.js'
+import { addNewcomer, demoUsers, newcomer } from './users.js'
+import type { Database } from './database.js'
 
 /** The client of the page at the provider, and where its logins come back to. */
 const clientId = 'notes'
@@ -13,11 +14,11 @@ export interface DemoProvider {
   close(): Promise<void>
 }
 
-/** Starts an OpenID provider that knows the demo's users, with a key and a client secret for this run. */
-export async function startDemoProvider(): Promise<DemoProvider> {
+/** Starts an OpenID provider that knows the demo's users and one more, with a key and a client secret for this run. */
+export async function startDemoProvider(database: Database): Promise<DemoProvider> {
   const clientSecret = randomBytes(32).toString('base64url')
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  const names = demoUsers.map(({ name }) => name)
+  const names = [...demoUsers.map(({ name }) => name), newcomer]
   const { issuer, close } = await startProvider(0, names, {
     jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), use: 'sig', alg: 'ES256' }] },
     clients: [
@@ -40,7 +41,10 @@ export async function startDemoProvider(): Promise<DemoProvider> {
     scope: 'openid',
     // This provider is ours, the only one, and its `sub` is the name of our user, which it gives to no one else. With any
     // other provider, an app keeps a table of `iss` and `sub`: see docs/guides/login-with.md.
-    username: ({ sub }) => sub,
+    async username({ sub }) {
+      if (sub === newcomer) await addNewcomer(database)
+      return sub
+    },
     // The page looks for `provider` in its address, and then for a session.
     returnTo: '/app/?provider=demo',
     failureTo: '/app/',

@@ -6,13 +6,15 @@ declare module 'fastify-authn' {
   interface AuthUser {
     id: number
     name: string
-    email: string
+    /** Null until {@link newcomer} has set one. */
+    email: string | null
     /** The field that marks with `role` look at by default: see the option `access`. */
     role: string | null
   }
   /** What is in the database, and never in `request.user`: the bcrypt hash. */
   interface StoredUser {
-    password: string
+    /** Null until {@link newcomer} has set one. */
+    password: string | null
   }
 }
 
@@ -21,6 +23,17 @@ export const demoUsers = [
   { name: 'alice', email: 'alice@example.org', role: 'editor', password: 'wonderland-1865' },
   { name: 'bob', email: 'bob@example.org', role: 'author', password: 'builder-1999' },
 ] as const
+
+/** Whom only the provider knows, until the first login there: a user with neither an address nor a password. */
+export const newcomer = 'dora'
+
+/** Adds the newcomer, once. */
+export async function addNewcomer(database: Database): Promise<void> {
+  await database.query(
+    "insert into demo_users (name, role) values ($1, 'author') on conflict do nothing",
+    [newcomer],
+  )
+}
 
 /**
  * What every user may do with notes, and so all that an API key may be allowed: a key has its own scopes, as far as its

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import { demoUsers } from '../../examples/demo/users.js'
+import { demoUsers, newcomer } from '../../examples/demo/users.js'
 import { openPage } from '../helpers/browser.js'
 import { environment } from '../helpers/demo.js'
 import { startDemo } from '../helpers/demo-app.js'
@@ -298,6 +298,69 @@ t.test('a person signs up, loses the password, and deletes the account', { skip 
   await says('Your account is deleted')
   await page.locator('[name=username]:focus').waitFor()
   t.strictSame(await page.context().cookies(), [])
+  const others = complaints.filter((text) => !text.startsWith('Failed to load resource: '))
+  t.strictSame(others, [])
+})
+
+t.test('a user of the provider gets an address and a password', { skip }, async (t) => {
+  const app = await startDemo(t, environment(t.testdir()))
+  const origin = await app.listen({ host: '127.0.0.1', port: 0 })
+  const { page, complaints } = await openPage(t, chromium ?? '', 'en')
+  const press = (name: string) => page.getByRole('button', { name, exact: true }).press('Enter')
+  const says = (text: string) => page.locator('#news', { hasText: text }).waitFor()
+  const unfold = (text: string) => page.locator('summary', { hasText: text }).press('Enter')
+  const enter = async (): Promise<void> => {
+    await page.getByRole('link', { name: 'Sign in with the demo provider' }).click()
+    await page.getByRole('button', { name: newcomer, exact: true }).click()
+    await page.locator('#name', { hasText: newcomer }).waitFor()
+  }
+  const openMail = async (subject: string): Promise<void> => {
+    await press('See the mailbox')
+    await page.locator('#mails li', { hasText: subject }).first().locator('a').press('Enter')
+    await page.locator('[data-view]:not([hidden]) :focus').waitFor()
+  }
+  const [email, first] = ['dora@example.org', 'a long passphrase']
+  await page.goto(`${origin}/app/`)
+  await enter()
+  t.equal(await page.locator('summary', { hasText: 'Change the password' }).isVisible(), false)
+  await unfold('Set a password')
+  await page.locator('#first-password .primary').click()
+  await page.locator('#first-password [role=alert]', { hasText: 'not allowed' }).waitFor()
+
+  await unfold('Change the e-mail address')
+  t.equal(await page.locator('#change-email [name=current]').isVisible(), false)
+  await page.locator('#change-email [name=email]').fill(email)
+  await page.locator('#change-email .primary').click()
+  await says(`Confirm ${email}`)
+  await openMail('Confirm your new address')
+  await page.locator('#new-address .primary:focus').press('Enter')
+  await says(`${email} now`)
+
+  await unfold('Set a password')
+  await page.locator('#first-password .primary').click()
+  await says(`on its way to ${email}`)
+  const link = page.locator('#mails li', { hasText: 'Set a password' }).locator('a')
+  const path = String(await link.getAttribute('href'))
+  await page.locator('#leave').click()
+  await page.locator('[name=username]:focus').waitFor()
+  // The link waits for a login of its user.
+  await page.goto(origin + path)
+  await says('Log in with the provider')
+  await logIn(page, alice)
+  await page.locator('#set input').fill(first)
+  await page.locator('#set .primary').click()
+  await page.locator('#set [role=alert]', { hasText: 'not valid any more' }).waitFor()
+  await page.locator('#leave').click()
+  await enter()
+  await page.goto(origin + path)
+  await page.locator('#set input').fill(first)
+  await page.locator('#set .primary').click()
+  await says('Your password is set')
+  await page.locator('summary', { hasText: 'Change the password' }).waitFor()
+  t.equal(await page.locator('summary', { hasText: 'Set a password' }).isVisible(), false)
+  await page.locator('#leave').click()
+  await logIn(page, { name: email, password: first })
+  await page.locator('#name', { hasText: newcomer }).waitFor()
   const others = complaints.filter((text) => !text.startsWith('Failed to load resource: '))
   t.strictSame(others, [])
 })

@@ -16,7 +16,7 @@ import { explain, StartError } from '../../examples/demo/errors.js'
 import type { KeptMail } from '../../examples/demo/mailbox.js'
 import { prepareKeys } from '../../examples/demo/keys.js'
 import { openDatabase } from '../../examples/demo/database.js'
-import { createUserService, demoUsers, seedUsers } from '../../examples/demo/users.js'
+import { createUserService, demoUsers, newcomer, seedUsers } from '../../examples/demo/users.js'
 import { admin, basic, bearer, environment, secret } from '../helpers/demo.js'
 import { expectAnswer, headerOf, login } from '../helpers/demo.js'
 import { settingsFor, startDemo } from '../helpers/demo-app.js'
@@ -318,7 +318,7 @@ t.test('the routes of the demo answer as its README says', async (t) => {
   await t.test('users are added once, and a new hash replaces only the one it was', async (t) => {
     const users = createUserService(database)
     const hashOf = async (name: string): Promise<string | undefined> =>
-      (await users.findByUsername(name, {} as FastifyRequest))?.password
+      (await users.findByUsername(name, {} as FastifyRequest))?.password ?? undefined
     const [strong, other] = [await hashOf('alice'), await hashOf('bob')]
     t.match(strong, /^\$2b\$05\$/)
     const weak = await hashPassword(alice.password, { cost: 4 })
@@ -373,7 +373,13 @@ t.test('accounts: a login by address is one of the name, and no name is used aga
 
   const password = 'a long passphrase of mine'
   const carol = await signUp('Carol.Jones@example.org')
-  const profile = { id: 3, name: 'carol-jones-3', email: 'carol.jones@example.org', role: 'author' }
+  const profile = {
+    id: 3,
+    name: 'carol-jones-3',
+    email: 'carol.jones@example.org',
+    role: 'author',
+    hasPassword: true,
+  }
   t.strictSame(await me(carol), profile)
   const made = await post('keys', { name: 'a', scopes: ['notes:read'], days: 1 }, carol)
   t.match(made.json(), { owner: profile.name, createdAt: /T/, lastUsedAt: null, key: /^demo_/ })
@@ -511,6 +517,12 @@ t.test('users log in with the demo provider, which ends with the demo', async (t
     const response = await open(await choose(start, name))
     t.match([response.status, response.headers.get('location')], [303, '/app/?provider=demo'])
     t.match(await (await open(`${origin}/app/me`)).json(), { name })
+  }
+  for (const visit of ['first', 'second']) {
+    const { choose, open } = visitor()
+    await open(await choose(start, newcomer))
+    const profile = await (await open(`${origin}/app/me`)).json()
+    t.match(profile, { id: 3, name: newcomer, email: null, hasPassword: false }, visit)
   }
   const { choose, open } = visitor()
   const cancelled = await open(await choose(start, ''))

@@ -4,7 +4,7 @@ import { button, find } from './elements.js'
 /**
  * @typedef {import('fastify-authn/browser').Session} Session
  * @typedef {import('fastify-authn/browser').SessionResult} SessionResult
- * @typedef {{ name: string, email: string }} User
+ * @typedef {{ name: string, email: string | null, hasPassword: boolean }} User
  */
 
 /** The pages of the links in mails, and what is shown there. */
@@ -12,6 +12,12 @@ const linkViews = new Map([
   ['/app/sign-up', 'finish'],
   ['/app/reset', 'reset'],
   ['/app/email', 'email'],
+  ['/app/set', 'set'],
+])
+/** What the login says, where the form of a link needs a session of its user. */
+const waiting = new Map([
+  ['email', 'Log in to confirm your new address.'],
+  ['set', 'Log in with the provider to set a password.'],
 ])
 /** What only an anonymous visitor sees. */
 const entrances = new Set(['login', 'sign-up', 'forgot'])
@@ -44,8 +50,7 @@ export function createAccounts(session, mailbox, reload) {
   function draw() {
     if (user !== null && entrances.has(view)) view = ''
     if (user === null && view === '') view = 'login'
-    // The address is confirmed by its user: the form waits for the login.
-    const shown = user === null && view === 'email' ? 'login' : view
+    const shown = user === null && waiting.has(view) ? 'login' : view
     for (const form of document.querySelectorAll('[data-view]')) {
       if (!(form instanceof HTMLFormElement)) continue
       form.hidden = form.dataset.view !== shown
@@ -159,6 +164,19 @@ export function createAccounts(session, mailbox, reload) {
     },
   )
   handle(
+    '#set',
+    (values) => session.post('password/change', { token, password: values.new }),
+    async () => {
+      await close()
+      say('Your password is set. You can log in with it from now on.')
+    },
+  )
+  handle(
+    '#first-password',
+    () => session.post('password/set', {}),
+    () => say(`A mail with a link is on its way to ${user?.email}.`, look()),
+  )
+  handle(
     '#change-password',
     (values) =>
       session.post('password/change', { currentPassword: values.current, password: values.new }),
@@ -204,16 +222,23 @@ export function createAccounts(session, mailbox, reload) {
       const isOther = found?.name !== user?.name
       user = found
       for (const place of document.querySelectorAll('.address')) {
-        place.textContent = found?.email ?? ''
+        place.textContent = found?.email ?? 'none'
+      }
+      for (const part of document.querySelectorAll('[data-password]')) {
+        if (!(part instanceof HTMLElement)) continue
+        part.hidden = part.dataset.password !== (found?.hasPassword === false ? 'none' : 'set')
+        // A browser asks for no field that is disabled.
+        for (const field of part.querySelectorAll('input')) field.disabled = part.hidden
       }
       for (const form of document.querySelectorAll('details form')) {
         if (!(form instanceof HTMLFormElement)) continue
         const name = form.querySelector('[autocomplete=username]')
-        if (name instanceof HTMLInputElement) name.defaultValue = found?.email ?? ''
+        if (name instanceof HTMLInputElement) name.defaultValue = found?.email ?? found?.name ?? ''
         if (isOther) clear(form)
       }
       draw()
-      if (found === null && view === 'email') say('Log in to confirm your new address.')
+      const words = waiting.get(view)
+      if (found === null && words !== undefined) say(words)
     },
   }
 }

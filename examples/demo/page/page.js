@@ -5,7 +5,7 @@ import { createKeysPanel } from './keys.js'
 import { createMailbox } from './mailbox.js'
 
 /**
- * @typedef {{ name: string, email: string, role: string | null }} User
+ * @typedef {{ name: string, email: string | null, role: string | null, hasPassword: boolean }} User
  * @typedef {{ id: number, owner: string, title: string, text: string, published: boolean }} Note
  * @typedef {{ sid: string, device: string, address: string, created: string, isThis: boolean }} Session
  */

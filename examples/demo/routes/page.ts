@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { Type } from '@sinclair/typebox'
 import {
   authn,
+  storedUser,
   type ApiKeys,
   type JwtConfig,
   type LoginProviderOptions,
@@ -60,7 +61,10 @@ export function pageRoutes(
     await app.register(keyRoutes(apiKeys), { prefix: '/keys', auth: true })
 
     const config = { auth: true } as const
-    app.get('/me', { config }, (request) => request.user)
+    app.get('/me', { config }, (request) => ({
+      ...request.user,
+      hasPassword: storedUser(request)?.password !== null,
+    }))
 
     // Open, and only right for a demo: whoever reads a mail can use its link.
     app.get('/mails', { config: { auth: false } }, async (_request, reply) => {
@@ -119,6 +123,7 @@ async function files(app: FastifyInstance): Promise<void> {
     ['/sign-up', 'index.html', 'text/html'],
     ['/reset', 'index.html', 'text/html'],
     ['/email', 'index.html', 'text/html'],
+    ['/set', 'index.html', 'text/html'],
     ['/page.js', 'page.js', 'text/javascript'],
     ['/accounts.js', 'accounts.js', 'text/javascript'],
     ['/mailbox.js', 'mailbox.js', 'text/javascript'],

@@ -17,6 +17,7 @@ export const de = {
   'auth.insufficient-scope': 'Ihre Anmeldedaten erlauben diese Aktion nicht.',
   'auth.forbidden': 'Sie sind dazu nicht berechtigt.',
   'auth.cross-site': 'Anfragen von anderen Websites werden nicht angenommen.',
+  'auth.token-delivery': 'Tokens im Body sind nur für Clients, die keine Browser sind.',
   'auth.refresh-invalid': 'Ihre Sitzung ist beendet. Bitte melden Sie sich erneut an.',
   'auth.refresh-reused':
     'Ihre Sitzung wurde zu Ihrer Sicherheit beendet. Bitte melden Sie sich erneut an.',

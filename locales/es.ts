@@ -16,6 +16,7 @@ export const es = {
   'auth.insufficient-scope': 'Sus credenciales no permiten esta acción.',
   'auth.forbidden': 'No tiene permiso para hacer esto.',
   'auth.cross-site': 'No se aceptan solicitudes de otros sitios web.',
+  'auth.token-delivery': 'Los tokens en el cuerpo son solo para clientes que no sean navegadores.',
   'auth.refresh-invalid': 'Su sesión ha terminado. Inicie sesión de nuevo.',
   'auth.refresh-reused': 'Su sesión se cerró por su seguridad. Inicie sesión de nuevo.',
   'auth.login-expired': 'Su inicio de sesión ha caducado. Inténtelo de nuevo.',

@@ -16,6 +16,8 @@ export const fr = {
   'auth.insufficient-scope': 'Vos identifiants ne permettent pas cette action.',
   'auth.forbidden': 'Vous n’êtes pas autorisé à faire cela.',
   'auth.cross-site': 'Les requêtes provenant d’autres sites ne sont pas acceptées.',
+  'auth.token-delivery':
+    'Les jetons dans le corps sont réservés aux clients qui ne sont pas des navigateurs.',
   'auth.refresh-invalid': 'Votre session est terminée. Veuillez vous reconnecter.',
   'auth.refresh-reused':
     'Votre session a été fermée pour votre sécurité. Veuillez vous reconnecter.',

@@ -16,6 +16,7 @@ export const it = {
   'auth.insufficient-scope': 'Le credenziali non consentono questa azione.',
   'auth.forbidden': 'Non si dispone dei permessi per farlo.',
   'auth.cross-site': 'Le richieste provenienti da altri siti non sono accettate.',
+  'auth.token-delivery': 'I token nel corpo sono riservati ai client che non sono browser.',
   'auth.refresh-invalid': 'La sessione è terminata. Effettuare di nuovo l’accesso.',
   'auth.refresh-reused':
     'La sessione è stata chiusa per motivi di sicurezza. Effettuare di nuovo l’accesso.',

@@ -16,6 +16,7 @@ export const nl = {
   'auth.insufficient-scope': 'Uw inloggegevens staan deze actie niet toe.',
   'auth.forbidden': 'U mag dit niet doen.',
   'auth.cross-site': 'Verzoeken van andere websites worden niet geaccepteerd.',
+  'auth.token-delivery': 'Tokens in de body zijn alleen voor clients die geen browser zijn.',
   'auth.refresh-invalid': 'Uw sessie is beëindigd. Log opnieuw in.',
   'auth.refresh-reused': 'Uw sessie is voor uw veiligheid beëindigd. Log opnieuw in.',
   'auth.login-expired': 'Uw inlogpoging is verlopen. Probeer het opnieuw.',

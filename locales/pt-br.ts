@@ -16,6 +16,7 @@ export const ptBr = {
   'auth.insufficient-scope': 'Suas credenciais não permitem esta ação.',
   'auth.forbidden': 'Você não tem permissão para fazer isso.',
   'auth.cross-site': 'Solicitações de outros sites não são aceitas.',
+  'auth.token-delivery': 'Os tokens no corpo são apenas para clientes que não sejam navegadores.',
   'auth.refresh-invalid': 'Sua sessão terminou. Faça login novamente.',
   'auth.refresh-reused': 'Sua sessão foi encerrada por segurança. Faça login novamente.',
   'auth.login-expired': 'Seu login expirou. Tente novamente.',

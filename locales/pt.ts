@@ -16,6 +16,8 @@ export const pt = {
   'auth.insufficient-scope': 'As suas credenciais não permitem esta ação.',
   'auth.forbidden': 'Não tem permissão para fazer isto.',
   'auth.cross-site': 'Não são aceites pedidos de outros sites.',
+  'auth.token-delivery':
+    'Os tokens no corpo destinam-se apenas a clientes que não sejam navegadores.',
   'auth.refresh-invalid': 'A sua sessão terminou. Inicie sessão novamente.',
   'auth.refresh-reused':
     'A sua sessão foi terminada por motivos de segurança. Inicie sessão novamente.',

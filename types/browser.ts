@@ -10,8 +10,8 @@ export interface SessionOptions {
   /** The path of the login route. Those of refresh, logout and accounts follow from it. Default `'/login'`. */
   readonly login?: string | undefined
   /**
-   * The place where an app without cookies keeps its refresh token, such as the keychain of a phone. Default: tokens are in cookies
-   * that no script can read.
+   * The place where an app without cookies keeps its refresh token, such as the keychain of a phone. If its server has the
+   * option `cookies`, it needs `cookies.apps`. Default: tokens are in cookies that no script can read.
    */
   readonly tokens?: TokenStorage | undefined
   /** Called after a user has logged in or out, in this tab or in another one of this browser. Default: none. */

@@ -12,6 +12,8 @@ export interface CookieOptions {
    * `'lax'`.
    */
   readonly sameSite?: 'lax' | 'strict' | undefined
+  /** Clients that are not browsers get their tokens in the body if they send `Token-Delivery: body`. Default false. */
+  readonly apps?: boolean | undefined
   /**
    * Other origins whose pages may send requests that change something, as browsers send them: `https://shop.example`,
    * without a path and without the default port. Default: none.
@@ -41,6 +43,8 @@ declare module './errors.js' {
   interface RejectionCodes {
     /** The request comes from another site (CSRF). */
     ERR_AUTH_CROSS_SITE: 403
+    /** A browser wants tokens in the body, or sends one there; or the header `Token-Delivery` has another value. */
+    ERR_AUTH_TOKEN_DELIVERY: 400
   }
   interface FaultCodes {
     /** The token is larger than a cookie can be. */
@@ -52,5 +56,7 @@ declare module './messages.js' {
   interface Catalogue {
     /** Requests from other sites are not accepted. */
     readonly 'auth.cross-site': string
+    /** Tokens in the body are only for clients that are not browsers. */
+    readonly 'auth.token-delivery': string
   }
 }

@@ -75,8 +75,8 @@ export interface Sessions {
    * @param reply - gets the cookies, and `Cache-Control: no-store`
    * @returns the body of `POST /login`, to be sent: that of `login.body`, if it is set
    * @throws (rejects) ERR_AUTH_LOGIN_REFUSED (403) for an unknown name, or for a value that is not a name;
-   * ERR_AUTH_INVALID_CREDENTIALS if all sessions of the user were revoked meanwhile; ERR_AUTH_STORE_UNAVAILABLE;
-   * ERR_AUTH_OPTION without the option `userService`; AuthenticationFault
+   * ERR_AUTH_INVALID_CREDENTIALS if all sessions of the user were revoked meanwhile; ERR_AUTH_TOKEN_DELIVERY (400) with
+   * `cookies.apps`; ERR_AUTH_STORE_UNAVAILABLE; ERR_AUTH_OPTION without the option `userService`; AuthenticationFault
    */
   begin(username: string | number, request: FastifyRequest, reply: FastifyReply): Promise<LoginBody>
   /**
@@ -90,8 +90,8 @@ export interface Sessions {
    * @param reply - gets the cookies, and `Cache-Control: no-store`
    * @returns the body of `POST /login/refresh`, to be sent: that of `login.body`, if it is set
    * @throws (rejects) AuthenticationError: ERR_AUTH_NO_CREDENTIALS for an empty token or a value that is no string,
-   * ERR_AUTH_REFRESH_INVALID, ERR_AUTH_REFRESH_REUSED, ERR_AUTH_TOO_MANY_ATTEMPTS, ERR_AUTH_STORE_UNAVAILABLE,
-   * ERR_AUTH_OVERLOADED; ERR_AUTH_OPTION without the option `userService`; AuthenticationFault
+   * ERR_AUTH_REFRESH_INVALID, ERR_AUTH_REFRESH_REUSED, ERR_AUTH_TOKEN_DELIVERY (with `cookies.apps`),
+   * ERR_AUTH_TOO_MANY_ATTEMPTS, ERR_AUTH_STORE_UNAVAILABLE, ERR_AUTH_OVERLOADED; ERR_AUTH_OPTION without the option `userService`; AuthenticationFault
    */
   refresh(token: string, request: FastifyRequest, reply: FastifyReply): Promise<LoginBody>
   /**

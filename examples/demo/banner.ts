@@ -83,8 +83,12 @@ function flowsOf(address: string, { basic, madeUp }: Settings): [string, ...stri
   const newKey = `-d '{"name":"my script","scopes":["notes:read"],"days":30}'`
   // curl asks for a password that it is not given.
   const admin = madeUp.basic ? `${basic.username}:${basic.password}` : (basic.username ?? '')
-  const login = (path: string, { name, password }: (typeof demoUsers)[number] = alice): string => {
-    const form = `-d username=${name} -d password=${password}`
+  const login = (
+    path: string,
+    { name, password }: (typeof demoUsers)[number] = alice,
+    ...options: string[]
+  ): string => {
+    const form = ['-d', `username=${name}`, '-d', `password=${password}`, ...options].join(' ')
     return `TOKEN=$(curl -s ${form} ${quote(address + path)} | ${read('token')})`
   }
   return [
@@ -108,6 +112,11 @@ function flowsOf(address: string, { basic, madeUp }: Settings): [string, ...stri
     ],
     ['Basic, against the configuration', curl('/admin/stats', `-u ${quote(admin)}`)],
     ['The open route of that group', curl('/admin/health')],
+    [
+      'A session of the page, as a phone would have it: tokens in place of cookies',
+      login('/app/login', alice, `-H 'Token-Delivery: body'`),
+      curl('/app/sessions', bearer),
+    ],
     ['RS256', login('/rs256/login'), curl('/rs256/me', bearer)],
     ['ES256, with claims of the app', login('/es256/login'), curl('/es256/me', bearer)],
     [

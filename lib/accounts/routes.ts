@@ -97,6 +97,7 @@ export function accountRoutes(login: string, tools: AccountTools): PluginRoute[]
       option: 'accounts',
       ifTaken: moveRoutes,
       body: { schema, read },
+      givesTokens: 200 in responses,
       authenticator: 'account',
       notes: { responses },
       ...own,

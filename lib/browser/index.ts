@@ -127,6 +127,7 @@ export function createSession(options: SessionOptions = {}): Session {
   function send(input: string | URL | Request, init?: RequestInit): Promise<Response> {
     const headers = new Headers(init?.headers ?? (input as Partial<Request>).headers)
     if (accessToken) headers.set('authorization', `Bearer ${accessToken}`)
+    if (tokens) headers.set('token-delivery', 'body')
     return fetch(input, { credentials, ...init, headers })
   }
 

@@ -9,10 +9,11 @@ import { cookieStart, isLocal, type CookieSettings } from '../http/cookie-names.
 import * as Type from '@sinclair/typebox/type'
 import { wantedLogin } from '../login/route.js'
 import { cookieOf } from '../request/state.js'
+import { carrierForApps } from './apps.js'
 import { crossSiteReason, isCrossSiteFetch, safeMethods, trustedOf } from './csrf.js'
 import { lifeOf, setCookies } from './reply.js'
 import type { Feature, FeatureContext, Registration } from '../feature.js'
-import type { AuthenticationErrorLike } from '../../types/errors.js'
+import type { TokenCarrier } from '../tokens/issued.js'
 
 const overHttp =
   'fastify-authn: a login arrived over http, but browsers accept its cookies only over https. If a proxy terminates TLS, set trustProxy of Fastify. Without TLS, cookies work only on localhost and 127.0.0.1, without a proxy or a container in between, and only if NODE_ENV is not production.'
@@ -20,13 +21,8 @@ const overHttp =
 const crossSiteLogin =
   'fastify-authn: a page of another site has logged in. Browsers neither keep nor send SameSite cookies there, so its next request will be anonymous. Open the page on the host of the API, or on another host of its site: localhost and 127.0.0.1 are two sites. This is logged once'
 
-const documented = {
-  schema: () =>
-    Type.Object(
-      { expiresIn: Type.Optional(Type.Integer()) },
-      { description: 'The tokens, as cookies.' },
-    ),
-}
+const expiresIn = Type.Optional(Type.Integer())
+const documented = Type.Object({ expiresIn }, { description: 'The tokens, as cookies.' })
 
 export { resolve, schema } from './options.js'
 
@@ -40,37 +36,55 @@ const names = new WeakMap<Registration, string>()
 
 /** The option `cookies`: tokens in cookies, which pages of other sites cannot use. */
 export function create({ options, resolved }: FeatureContext<CookieSettings>): Feature {
-  const { name, sameSite, trustedOrigins } = resolved
+  const { name, sameSite, apps, trustedOrigins } = resolved
   const trusted = trustedOf(trustedOrigins)
   const jarOf = (host: '__Host-' | '') => {
     const start = cookieStart(host, name)
     const isSecure = host !== ''
-    const attribute = sameSite === 'lax' ? 'Lax' : 'Strict'
     return {
-      access: { name: `${start}token`, isSecure, sameSite: attribute },
+      access: { name: `${start}token`, isSecure, sameSite: sameSite === 'lax' ? 'Lax' : 'Strict' },
       refresh: { name: `${start}refresh`, isSecure, sameSite: 'Strict' },
     } as const
   }
-  const strict = jarOf('__Host-')
-  const local = isProduction() ? strict : jarOf('')
+  const [strict, lenient] = [jarOf('__Host-'), jarOf('')]
+  const namesIn = ({ access, refresh }: typeof strict) => [access.name, refresh.name]
+  const local = isProduction() ? strict : lenient
   const jar = (request: FastifyRequest) => {
     if (local === strict || !isLocal(request)) return strict
     // Browsers send no `Origin` with a GET, by which `isLocal` would know a page at https; these only https can have set.
-    const names = [strict.access.name, strict.refresh.name]
-    return names.some((each) => cookieOf(request, each) !== null) ? strict : local
+    return namesIn(strict).some((each) => cookieOf(request, each) !== null) ? strict : local
   }
   const warned = new Set<string>()
   const warnOnce = (request: FastifyRequest, warning: string): void => {
-    if (warned.has(warning)) return
+    if (!warned.has(warning)) request.log.warn(warning)
     warned.add(warning)
-    request.log.warn(warning)
   }
-  const crossSite = (request: FastifyRequest): AuthenticationErrorLike | null => {
+  const crossSite = (request: FastifyRequest) => {
     const reason = crossSiteReason(request, trusted)
     return reason === null ? null : rejection('auth.cross-site', { cause: reason })
   }
   /** Requests whose token came in a cookie. */
   const byCookie = new WeakSet<FastifyRequest>()
+
+  const carrier: TokenCarrier = {
+    schema: () => documented,
+    refreshToken: (request) => once(request, jar(request).refresh.name),
+    send(request, reply, { token, expiresIn = lifeOf(token), refreshToken, refreshExpiresIn }) {
+      const { access, refresh } = jar(request)
+      if (access.isSecure && request.protocol === 'http') warnOnce(request, overHttp)
+      if (isCrossSiteFetch(request)) warnOnce(request, crossSiteLogin)
+      const cookies: NewCookie[] = [{ ...access, value: token, maxAge: expiresIn }]
+      if (refreshToken !== undefined) {
+        cookies.push({ ...refresh, value: refreshToken, maxAge: refreshExpiresIn ?? null })
+      }
+      setCookies(reply, cookies)
+      return { expiresIn }
+    },
+    clear(request, reply) {
+      const gone = Object.values(jar(request)).map((each) => ({ ...each, value: '', maxAge: 0 }))
+      setCookies(reply, gone)
+    },
+  }
 
   return {
     name: 'cookies',
@@ -86,7 +100,7 @@ export function create({ options, resolved }: FeatureContext<CookieSettings>): F
           byCookie.add(request)
           const error = crossSite(request)
           if (error !== null) throw error
-          return once(value, cookieName)
+          return once(request, cookieName)
         },
       },
     ],
@@ -96,9 +110,8 @@ export function create({ options, resolved }: FeatureContext<CookieSettings>): F
       if (policy === null) return crossSite(request)
       // Browsers attach cached Basic credentials to the requests of every site, as they do with cookies.
       const { authorization } = request.headers
-      return policy.readsBasic && credentialsOf(authorization, 'Basic') !== null
-        ? crossSite(request)
-        : null
+      const isBasic = policy.readsBasic && credentialsOf(authorization, 'Basic') !== null
+      return isBasic ? crossSite(request) : null
     },
     notes: {
       responses({ methods, policy }) {
@@ -106,9 +119,10 @@ export function create({ options, resolved }: FeatureContext<CookieSettings>): F
           policy === null ||
           policy.readsBasic ||
           membersOf(policy.authenticator).some(readsLocalTokens)
-        return !isRead || methods.every((method) => safeMethods.has(method))
-          ? {}
-          : { 403: 'A page of another site may have sent the request.' }
+        const isChange = methods.some((method) => !safeMethods.has(method))
+        return isRead && isChange
+          ? { 403: 'A page of another site may have sent the request.' }
+          : {}
       },
     },
     onPass(request, reply) {
@@ -116,32 +130,7 @@ export function create({ options, resolved }: FeatureContext<CookieSettings>): F
       // Set before the handler runs, which may replace it.
       void reply.header('cache-control', 'private')
     },
-    carrier: {
-      ...documented,
-      refreshToken(request) {
-        const { name: cookieName } = jar(request).refresh
-        return once(cookieOf(request, cookieName), cookieName)
-      },
-      send(request, reply, { token, expiresIn = lifeOf(token), refreshToken, refreshExpiresIn }) {
-        const { access, refresh } = jar(request)
-        if (access.isSecure && request.protocol === 'http') warnOnce(request, overHttp)
-        if (isCrossSiteFetch(request)) warnOnce(request, crossSiteLogin)
-        const cookies: NewCookie[] = [{ ...access, value: token, maxAge: expiresIn }]
-        if (refreshToken !== undefined) {
-          cookies.push({ ...refresh, value: refreshToken, maxAge: refreshExpiresIn ?? null })
-        }
-        setCookies(reply, cookies)
-        return { expiresIn }
-      },
-      clear(request, reply) {
-        const { access, refresh } = jar(request)
-        const gone = { value: '', maxAge: 0 }
-        setCookies(reply, [
-          { ...access, ...gone },
-          { ...refresh, ...gone },
-        ])
-      },
-    },
+    carrier: apps ? carrierForApps(carrier, [strict, lenient].flatMap(namesIn)) : carrier,
     check(registration, all) {
       const { authenticators, defaultAuthenticators } = registration
       const members = [...defaultAuthenticators, ...authenticators.values()].flatMap(membersOf)
@@ -167,7 +156,8 @@ export function create({ options, resolved }: FeatureContext<CookieSettings>): F
 }
 
 /** @throws AuthenticationError for a cookie that was sent twice */
-function once(value: string | typeof MALFORMED | null, name: string): string | null {
+function once(request: FastifyRequest, name: string): string | null {
+  const value = cookieOf(request, name)
   if (value !== MALFORMED) return value
   const code = 'ERR_AUTH_MALFORMED_CREDENTIALS'
   throw rejection('auth.no-credentials-provided', { code, cause: `two cookies ${name}` })

@@ -1,6 +1,6 @@
 import * as Type from '@sinclair/typebox/type'
 import type { CookieSettings } from '../http/cookie-names.js'
-import { oneOf, options, or, text } from '../options/check.js'
+import { flag, oneOf, options, or, text } from '../options/check.js'
 import { withDefaults } from '../options/defaults.js'
 import type { CookieOptions } from '../../types/cookies.js'
 
@@ -12,6 +12,7 @@ export const schema = or(
       quoted: true,
     }),
     sameSite: oneOf(['lax', 'strict'], "'lax' or 'strict'"),
+    apps: flag,
     // Each is checked by trustedOf in lib/cookies/csrf.ts.
     trustedOrigins: Type.Array(Type.String(), {
       description: 'an array of origins such as https://shop.example',
@@ -19,7 +20,7 @@ export const schema = or(
   }),
 )
 
-const defaults: CookieSettings = { name: '', sameSite: 'lax', trustedOrigins: [] }
+const defaults: CookieSettings = { name: '', sameSite: 'lax', apps: false, trustedOrigins: [] }
 
 export function resolve(given: CookieOptions | true): CookieSettings {
   return withDefaults(defaults, given === true ? {} : given)

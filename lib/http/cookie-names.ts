@@ -4,6 +4,7 @@ import { schemeOf } from './origin.js'
 export interface CookieSettings {
   readonly name: string
   readonly sameSite: 'lax' | 'strict'
+  readonly apps: boolean
   readonly trustedOrigins: readonly string[]
 }
 

@@ -18,6 +18,8 @@ export interface PluginRoute {
   readonly ifTaken: string
   readonly body?: RouteBody
   readonly work: Work
+  /** Whether it logs the user in: then the client may choose how it gets its tokens. */
+  readonly givesTokens?: boolean
   /** Default: the route is open, and reads the credentials that it needs itself. */
   readonly mark?: AuthMark
   /** The name of the route in the log and in events of rejections. Default: {@link kind}. */

@@ -111,6 +111,7 @@ function handlerOf(registration: Registration, route: PluginRoute) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const started = performance.now()
     try {
+      if (route.givesTokens) registration.carrier.check?.(request)
       return await work(request, reply, started)
     } catch (error) {
       if (error === ABANDONED) return reply.hijack()

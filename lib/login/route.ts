@@ -85,8 +85,8 @@ function loginRoute(registration: Registration, login: ResolvedLogin): PluginRou
     return sendBody(reply, await finishLogin(registration, request, reply, attempt))
   }
   const route = { kind: 'login', method: 'POST', path, body, work, notes: { responses } } as const
-  const routeOptions = { ...login.routeOptions, schema: { ...documented, ...schema } }
-  return { ...route, option: 'login.path', ifTaken: moveRoutes, options: routeOptions }
+  const merged = { ...login.routeOptions, schema: { ...documented, ...schema } }
+  return { ...route, givesTokens: true, option: 'login.path', ifTaken: moveRoutes, options: merged }
 }
 
 export const moveRoutes =

@@ -34,11 +34,11 @@ export function transform(
   input: TransformInput,
 ): ReturnType<Transform> {
   const { route, schema = {}, openapiObject, swaggerObject } = input
-  const isOwn = pluginRouteOf(route) !== undefined
+  const own = pluginRouteOf(route)
   // The app's transform may expect schemas of another library, such as Zod, instead of ours.
   const { body, querystring } = schema
   const without = { ...schema, body: undefined, querystring: undefined }
-  const given = isOwn ? { ...input, schema: without } : input
+  const given = own ? { ...input, schema: without } : input
   const result = appTransform?.(given) ?? {}
   const transformed = result.schema ?? schema
   const declared = routeOf(route.config)
@@ -46,7 +46,8 @@ export function transform(
   const document = openapiObject ?? swaggerObject
   if (notes === null || document === undefined || transformed.hide === true) return result
   const described = describe(transformed, notes, document)
-  return { ...result, schema: isOwn ? { ...described, body, querystring } : described }
+  const more = own?.givesTokens && notes.registration.carrier.documented
+  return { ...result, schema: own ? { ...more, ...described, body, querystring } : described }
 }
 
 interface Notes extends Pick<

@@ -11,6 +11,7 @@ import { isUsableName } from '../users/user.js'
 import { refreshSession } from './refresh.js'
 import { rejectToken } from './routes.js'
 import { isOwnSession, revokeSessions, type SessionTools } from './tools.js'
+import type { AuthenticationErrorLike } from '../../types/errors.js'
 import type { Sessions } from '../../types/session-api.js'
 
 /** A name may come from a client, so one that no session can have is not looked up. */
@@ -54,10 +55,12 @@ export function sessionsApi(tools: SessionTools, app: FastifyInstance): Sessions
       // Caches must not store a token (RFC 6749 section 5.1).
       void reply.header('cache-control', 'no-store')
       const user = isUsableName(username) ? await tools.find(username, request) : null
-      if (user === null) {
+      try {
+        registration.carrier.check?.(request)
         const options = { code: 'ERR_AUTH_LOGIN_REFUSED', cause: 'user not found' } as const
-        const error = rejection('auth.forbidden', options)
-        reportRejection(request, error, 'login', started)
+        if (user === null) throw rejection('auth.forbidden', options)
+      } catch (error) {
+        reportRejection(request, error as AuthenticationErrorLike, 'login', started)
         throw error
       }
       const login = { username, user, started, confirm: async () => undefined }
@@ -69,8 +72,7 @@ export function sessionsApi(tools: SessionTools, app: FastifyInstance): Sessions
       void reply.header('cache-control', 'no-store')
       const text = typeof token === 'string' && token !== '' ? token : null
       try {
-        if (text === null)
-          throw rejection('auth.no-credentials-provided', { cause: 'no refresh token' })
+        registration.carrier.check?.(request)
         const tokens = await refreshSession(tools, request, text, started)
         return giveTokens(registration, registration.carrier, request, reply, tokens)
       } catch (error) {

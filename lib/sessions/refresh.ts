@@ -20,15 +20,16 @@ import type { StoredSession } from '../../types/sessions.js'
 
 /**
  * Exchanges a refresh token for new tokens, and publishes `success`.
- * @throws (rejects) ERR_AUTH_REFRESH_INVALID, ERR_AUTH_REFRESH_REUSED, ERR_AUTH_STORE_UNAVAILABLE, what {@link
- * presentedSession}, the user service and `login.claims` throw
+ * @throws (rejects) ERR_AUTH_NO_CREDENTIALS, ERR_AUTH_REFRESH_INVALID, ERR_AUTH_REFRESH_REUSED,
+ * ERR_AUTH_STORE_UNAVAILABLE, what {@link presentedSession}, the user service and `login.claims` throw
  */
 export async function refreshSession(
   tools: SessionTools,
   request: FastifyRequest,
-  text: string,
+  text: string | null,
   started: number,
 ): Promise<IssuedTokens> {
+  if (text === null) throw rejection('auth.no-credentials-provided', { cause: 'no refresh token' })
   const presented = await presentedSession(tools, request, text)
   const { user, name } = await ownerOf(tools, request, presented.session)
   const claims = await tools.claimsOf(name, request, user)

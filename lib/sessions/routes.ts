@@ -1,7 +1,7 @@
 import * as Type from '@sinclair/typebox/type'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { digestOf } from '../common/digest.js'
-import { isAuthenticationError, rejection } from '../errors/errors.js'
+import { isAuthenticationError } from '../errors/errors.js'
 import { channelOf } from '../events.js'
 import { bodyCarrier, giveTokens, sendBody } from '../login/finish.js'
 import { sharedOptions, type PluginRoute, type RouteBody, type Work } from '../http/plugin-route.js'
@@ -91,12 +91,9 @@ type Use = (
 function refresh(registration: Registration, tools: SessionTools): Use {
   const { carrier } = registration
   return async (token, _body, request, reply, started) => {
-    if (token === null)
-      throw rejection('auth.no-credentials-provided', { cause: 'no refresh token' })
     const tokens = await refreshSession(tools, request, token, started)
     // A client that sends its refresh token in the body gets the next one in the body, even if the app uses cookies.
-    const isCarried = carrier.refreshToken(request) !== null
-    const used = isCarried ? carrier : bodyCarrier
+    const used = carrier.refreshToken(request) === null ? bodyCarrier : carrier
     return sendBody(reply, giveTokens(registration, used, request, reply, tokens))
   }
 }
@@ -117,6 +114,7 @@ function withToken(registration: Registration, { read }: RouteBody<SessionBody>,
     let token: string | null = null
     try {
       const body = read(request.body)
+      registration.carrier.check?.(request, body.refreshToken !== undefined)
       token = registration.carrier.refreshToken(request) ?? body.refreshToken ?? null
       return await use(token, body, request, reply, started)
     } catch (error) {

@@ -29,6 +29,13 @@ export interface LoginAttempt {
 export interface TokenCarrier {
   /** The JSON Schema of the body of {@link send} in API documents, with or without the tokens of a session. */
   schema(hasSessions: boolean): TSchema
+  /** More of the schema of a route with {@link PluginRoute.givesTokens} in API documents. */
+  readonly documented?: object
+  /**
+   * Lets the client choose how it gets its tokens. @throws AuthenticationError if it must not get them so
+   * @param hasToken - whether there is a refresh token in the body; undefined at a login, where a header chooses
+   */
+  check?(request: FastifyRequest, hasToken?: boolean): void
   /** The refresh token that a request carries outside of its body. @throws AuthenticationError */
   refreshToken(request: FastifyRequest): string | null
   /** Puts tokens into a reply. @returns the body */

@@ -14,12 +14,12 @@ t.test('the client is one small ES module without imports', async (t) => {
   const sizes = { shipped: bytes(shipped), minified: bytes(code) }
   t.comment(`gzipped: ${JSON.stringify(sizes)}`)
   t.ok(sizes.shipped <= 3584)
-  t.ok(sizes.minified <= 2200)
+  t.ok(sizes.minified <= 2300)
   t.notMatch(shipped, /\bimport\b|\brequire\b/)
   t.match(shipped, /^export \{ createSession \};$/m)
 })
 
-t.test('the source of the browser client has at most 350 lines', async (t) => {
+t.test('the source of the browser client has at most 360 lines', async (t) => {
   const source = readFileSync(join(root, 'lib/browser/index.ts'), 'utf8')
-  t.ok(source.trimEnd().split('\n').length <= 350)
+  t.ok(source.trimEnd().split('\n').length <= 360)
 })

@@ -123,6 +123,7 @@ t.test('cookies are sent to the API, wherever the page is', async (t) => {
       [credentials, null],
       ['omit', null],
     ])
+    t.notOk(state.sent.some(({ init }) => init.headers.has('token-delivery')))
   }
 })
 

@@ -44,6 +44,7 @@ t.test('the refresh token is kept by the app, and the access token in memory', a
   const [{ init }] = state.sent as [(typeof state.sent)[0]]
   t.match(init.headers.get('authorization'), /^Bearer ey/)
   t.equal(init.credentials, 'omit')
+  t.equal(init.headers.get('token-delivery'), 'body')
   t.strictSame(log(), ['/me 200'])
 
   const again = open()

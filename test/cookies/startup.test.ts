@@ -20,18 +20,21 @@ t.test('startup fails for a wrong option cookies, and names it', async (t) => {
   const rows: [cookies: unknown, message: string][] = [
     [
       false,
-      'option "cookies": found false, expected true, or an object with name, sameSite, trustedOrigins.',
+      'option "cookies": found false, expected true, or an object with name, sameSite, apps, trustedOrigins.',
     ],
     ['yes', 'option "cookies": found an invalid string'],
     [
       { domain: 'a' },
-      'unknown option "cookies.domain". Known here: name, sameSite, trustedOrigins.',
+      'unknown option "cookies.domain". Known here: name, sameSite, apps, trustedOrigins.',
     ],
     [
       { sameSite: 'none' },
       'option "cookies.sameSite": found "none", expected \'lax\' or \'strict\'.',
     ],
     [{ sameSite: 'Lax' }, 'option "cookies.sameSite": found "Lax"'],
+    [{ apps: 'body' }, 'option "cookies.apps": found an invalid string, expected true or false.'],
+    [{ apps: null }, 'option "cookies.apps": found null'],
+    [{ app: true }, 'unknown option "cookies.app". Did you mean'],
     [
       { trustedOrigins: 'https://a.example' },
       'option "cookies.trustedOrigins": found an invalid string',
@@ -50,7 +53,13 @@ t.test('startup fails for a wrong option cookies, and names it', async (t) => {
     t.equal(error?.code, 'ERR_AUTH_OPTION', message)
     t.ok(error?.message.includes(message), String(error?.message))
   }
-  for (const cookies of [true, {}, { name: 'a.B-1_' }, { name: undefined, sameSite: undefined }])
+  for (const cookies of [
+    true,
+    {},
+    { apps: true },
+    { name: 'a.B-1_' },
+    { name: undefined, sameSite: undefined },
+  ])
     t.equal(
       await register(t, { ...standardOptions(), cookies }),
       undefined,

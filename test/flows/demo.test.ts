@@ -587,7 +587,7 @@ t.test(
     const first = run(t, directory)
     const address = await first.address()
     const lines = first.printed.out.match(/(?<=^ {2})(?:curl |TOKEN=|KEY=).*$/gm) ?? []
-    t.equal(lines.length, 27)
+    t.equal(lines.length, 29)
     const pasted = await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', lines.join('\n')])
     t.equal(pasted.stdout.split('\n').filter((line) => line.includes('"error"')).length, 4)
     for (const part of [
@@ -602,6 +602,7 @@ t.test(
       '# Shopping',
       '"admin":"admin"',
       '{"status":"ok"}',
+      '"device":"curl","isThis":true',
       '"scope":"notes:read notes:write"',
       'HTTP/1.1 204 No Content',
     ])

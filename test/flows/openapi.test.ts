@@ -590,6 +590,62 @@ t.test('cookies add cookieAuth, and a 403 for CSRF on methods other than GET', a
   t.strictSame(Object.keys(old.securityDefinitions as object), ['bearerAuth', 'basicAuth'])
 })
 
+for (const [version, options] of everyVersion) {
+  t.test(`${version} has the header of cookies.apps, and both bodies`, async (t) => {
+    const accounts = {
+      url: 'https://shop.example/account',
+      create: () => true,
+      update: () => true,
+      sendMail: () => undefined,
+    }
+    const documentWith = (apps: boolean) =>
+      documentOf(t, {
+        swagger: options,
+        authn: {
+          ...standardOptions(),
+          login: { subject: () => 1 },
+          cookies: { apps },
+          sessions: true,
+          accounts,
+        },
+      })
+    const routes = (document: Node) =>
+      Object.entries(document.paths as Record<string, Node>).map(([path, { post }]) => {
+        const { 200: ok } = post.responses as Record<string, Node>
+        const [header, ...others] =
+          (post.parameters as Node[] | undefined)?.filter((each) => each.in === 'header') ?? []
+        t.strictSame(others, [])
+        const members = ok && Object.keys(bodyIn(ok).properties as object)
+        return { path, header, ok, members, required: ok && bodyIn(ok).required }
+      })
+    const found = routes(await documentWith(true))
+    const giving = found.filter(({ members }) => members?.includes('token'))
+    t.equal(found.filter(({ header }) => header).length, 3)
+    t.strictSame(
+      giving.map(({ path, header }) => [path, header !== undefined]),
+      [
+        ['/login', true],
+        // It goes by where the refresh token is.
+        ['/login/refresh', false],
+        ['/sign-up/finish', true],
+        ['/password/change', true],
+      ],
+    )
+    for (const { header, ok, members, required } of giving) {
+      t.strictSame([members, required], [['token', 'refreshToken', 'expiresIn'], undefined])
+      t.match(ok?.description, /cookies.*Token-Delivery: body/)
+      if (header === undefined) continue
+      t.match(header, { name: 'Token-Delivery', description: /400/ })
+      t.not(header.required, true)
+      t.strictSame((header.schema ?? header).enum, ['body'])
+    }
+    for (const { header, members } of routes(await documentWith(false))) {
+      t.equal(header, undefined)
+      t.notOk(members?.includes('token'))
+    }
+  })
+}
+
 t.test('security, responses and hide of a route override what the plugin says', async (t) => {
   const own = { description: 'Mine', type: 'object', properties: { code: { type: 'string' } } }
   const config = { auth: { use: ['jwt', 'basic'], scope: 'a', role: 'x' } } as const

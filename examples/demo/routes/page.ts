@@ -45,7 +45,8 @@ export function pageRoutes(
       // the page refreshes its token.
       jwt: { secret: randomBytes(32).toString('base64url'), expiry },
       login: { subject },
-      cookies: true,
+      // Pages get cookies, and clients that are not browsers tokens, if they ask for them: see the lines of curl.
+      cookies: { apps: true },
       sessions: {
         name: 'page',
         store: sqlSessions(storeOptions(database)),

@@ -197,8 +197,6 @@ declare module './errors.js' {
     ERR_AUTH_PASSWORD_GUESSABLE: 400
     /** The current password is missing or wrong. */
     ERR_AUTH_CURRENT_PASSWORD: 403
-    /** A user without a password has to log in again first. */
-    ERR_AUTH_LOGIN_AGAIN: 403
     /** Too many e-mails were requested. */
     ERR_AUTH_TOO_MANY_MAILS: 429
   }
@@ -220,8 +218,6 @@ declare module './messages.js' {
     readonly 'auth.password-guessable': string
     /** The current password is wrong. */
     readonly 'auth.current-password': string
-    /** Please log in again to do this. */
-    readonly 'auth.login-again': string
     /** Too many e-mails were requested. Please try again later. */
     readonly 'auth.too-many-mails': string
   }

@@ -206,6 +206,8 @@ declare module './errors.js' {
     ERR_AUTH_REFRESH_REUSED: 401
     /** `app.authn.sessions.begin()` was called with an unknown username. */
     ERR_AUTH_LOGIN_REFUSED: 403
+    /** What the user wants to do needs a login of the last ten minutes. */
+    ERR_AUTH_LOGIN_AGAIN: 403
   }
 }
 
@@ -215,6 +217,8 @@ declare module './messages.js' {
     readonly 'auth.refresh-invalid': string
     /** Your session was revoked to protect your account. Please log in again. */
     readonly 'auth.refresh-reused': string
+    /** Please log in again to do this. */
+    readonly 'auth.login-again': string
   }
 }
 

@@ -7,7 +7,6 @@ export const rejections: RejectionTable = {
     ERR_AUTH_PASSWORD_TOO_LONG: row(400, 'auth.password-too-long', 'The password is too long'),
     ERR_AUTH_PASSWORD_GUESSABLE: row(400, 'auth.password-guessable', 'The password is guessable'),
     ERR_AUTH_CURRENT_PASSWORD: row(403, 'auth.current-password', 'The current password is wrong'),
-    ERR_AUTH_LOGIN_AGAIN: row(403, 'auth.login-again', 'The login is too old'),
     ERR_AUTH_TOO_MANY_MAILS: row(429, 'auth.too-many-mails', 'Too many e-mails were requested'),
   },
   messages: {
@@ -17,7 +16,6 @@ export const rejections: RejectionTable = {
     'auth.password-too-long': 'This password is too long.',
     'auth.password-guessable': 'This password is easy to guess. Please choose another one.',
     'auth.current-password': 'The current password is wrong.',
-    'auth.login-again': 'Please log in again to do this.',
     'auth.too-many-mails': 'Too many e-mails were requested. Please try again later.',
   },
 }

@@ -2,9 +2,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { declaredProperty, isDeclared } from '../common/objects.js'
 import { faultOf, isAuthenticationError, rejection } from '../errors/errors.js'
 import { channelOf } from '../events.js'
+import { ownSession, requireRecentLogin } from '../login/own-session.js'
 import { claimsMaker, issuedAfter, type OwnClaims } from '../login/token.js'
 import { nfcOf } from '../passwords/nfc.js'
-import { localClaimsOf, storedUser } from '../request/state.js'
+import { storedUser } from '../request/state.js'
 import { findUser } from '../users/user.js'
 import { linkInvalid, accountDigest, type LinkClaims, type Links } from './links.js'
 import type { Mails } from './mails.js'
@@ -14,9 +15,6 @@ import type { ResolvedLogin } from '../options/resolve.js'
 import type { AccountEvent, AccountMailKind, AccountValues } from '../../types/accounts.js'
 import type { Sessions } from '../../types/session-api.js'
 import type { UserService } from '../../types/user-service.js'
-
-/** Milliseconds for which a login stands in for the password of a user who has none. */
-const recentLogin = 600_000
 
 /** With fewer different characters, a password is guessable however long it is. */
 const leastDifferent = 5
@@ -119,10 +117,8 @@ export class AccountTools {
   /** @throws ERR_AUTH_FORBIDDEN without a session of the user, and where another user acts as this one */
   own(request: FastifyRequest): Account {
     const user = storedUser<object>(request)
-    const session = this.sessions.of(request)
-    // A request with a session has a token of this app, and so its claims.
-    const isActing = session && Object.hasOwn(localClaimsOf(request) as object, 'act')
-    if (user !== null && session !== null && !isActing) return this.accountOf(user, session.sub)
+    const session = ownSession(this.sessions, request)
+    if (user !== null && session !== null) return this.accountOf(user, session.sub)
     throw rejection('auth.forbidden', { cause: 'not a session of the user' })
   }
 
@@ -137,12 +133,7 @@ export class AccountTools {
     const account = this.own(request)
     const sub = await this.subOf(account, request)
     if (!account.hasPassword) {
-      const id = this.sessions.of(request)?.id
-      const session = (await this.sessions.list(sub)).find(({ sid }) => sid === id)
-      // A provider that knows the browser logs its user in again without a question.
-      const { authenticated = session?.created } = session ?? {}
-      const isRecent = Date.now() - Number(authenticated ?? 0) <= recentLogin
-      if (!isRecent) throw rejection('auth.login-again')
+      await requireRecentLogin(this.sessions, this.sessions.of(request)?.id, sub)
       return { account, sub }
     }
     if (!password) throw rejection('auth.current-password')

@@ -72,7 +72,7 @@ export function reportRejection(
   const reason = reasonOf(request, error)
   const why = reason === null ? {} : { reason }
   const status = rejectionOf(code)?.status ?? 401
-  const level = status < 404 ? 'info' : 'warn'
+  const level = status < 429 ? 'info' : 'warn'
   const choice = accepts.length > 1 ? { accepts } : {}
   request.log[level]({ code, authenticator, ...choice, ...about, ...why }, 'Request rejected')
   const target = channelOfStatus.get(status) ?? failure

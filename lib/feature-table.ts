@@ -65,7 +65,7 @@ export const features: Record<string, FeatureRow> = {
   loginWith: {
     load: () => import('./login-with/feature.js'),
     rejections: ofLoginWith,
-    events: ['provider'],
+    events: ['provider', 'link'],
     hasApi: true,
   },
   accounts: {

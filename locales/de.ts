@@ -23,6 +23,7 @@ export const de = {
     'Ihre Sitzung wurde zu Ihrer Sicherheit beendet. Bitte melden Sie sich erneut an.',
   'auth.login-expired': 'Ihre Anmeldung ist abgelaufen. Bitte versuchen Sie es erneut.',
   'auth.login-failed': 'Die Anmeldung war nicht erfolgreich.',
+  'auth.link-taken': 'Dieses Konto des Anbieters gehört einem anderen Benutzer.',
   'auth.link-invalid': 'Dieser Link ist nicht mehr gültig. Bitte fordern Sie einen neuen an.',
   'auth.password-too-short':
     'Dieses Passwort ist zu kurz. Bitte verwenden Sie mindestens {minPasswordLength} Zeichen.',

@@ -21,6 +21,7 @@ export const es = {
   'auth.refresh-reused': 'Su sesión se cerró por su seguridad. Inicie sesión de nuevo.',
   'auth.login-expired': 'Su inicio de sesión ha caducado. Inténtelo de nuevo.',
   'auth.login-failed': 'No se ha podido iniciar sesión.',
+  'auth.link-taken': 'Esta cuenta del proveedor pertenece a otro usuario.',
   'auth.link-invalid': 'Este enlace ya no es válido. Solicite uno nuevo.',
   'auth.password-too-short':
     'Esta contraseña es demasiado corta. Use al menos {minPasswordLength} caracteres.',

@@ -23,6 +23,7 @@ export const fr = {
     'Votre session a été fermée pour votre sécurité. Veuillez vous reconnecter.',
   'auth.login-expired': 'Votre tentative de connexion a expiré. Veuillez réessayer.',
   'auth.login-failed': 'La connexion n’a pas abouti.',
+  'auth.link-taken': 'Ce compte du fournisseur appartient à un autre utilisateur.',
   'auth.link-invalid': 'Ce lien n’est plus valide. Veuillez en demander un autre.',
   'auth.password-too-short':
     'Ce mot de passe est trop court. Veuillez utiliser au moins {minPasswordLength} caractères.',

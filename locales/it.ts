@@ -22,6 +22,7 @@ export const it = {
     'La sessione è stata chiusa per motivi di sicurezza. Effettuare di nuovo l’accesso.',
   'auth.login-expired': 'Il tempo per l’accesso è scaduto. Riprovare.',
   'auth.login-failed': 'L’accesso non è riuscito.',
+  'auth.link-taken': 'Questo account del provider appartiene a un altro utente.',
   'auth.link-invalid': 'Questo link non è più valido. Richiederne un altro.',
   'auth.password-too-short':
     'La password è troppo corta. Usare almeno {minPasswordLength} caratteri.',

@@ -21,6 +21,7 @@ export const nl = {
   'auth.refresh-reused': 'Uw sessie is voor uw veiligheid beëindigd. Log opnieuw in.',
   'auth.login-expired': 'Uw inlogpoging is verlopen. Probeer het opnieuw.',
   'auth.login-failed': 'Het inloggen is niet gelukt.',
+  'auth.link-taken': 'Dit account bij de provider is van een andere gebruiker.',
   'auth.link-invalid': 'Deze link is niet meer geldig. Vraag een nieuwe aan.',
   'auth.password-too-short':
     'Dit wachtwoord is te kort. Gebruik minstens {minPasswordLength} tekens.',

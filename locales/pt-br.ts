@@ -21,6 +21,7 @@ export const ptBr = {
   'auth.refresh-reused': 'Sua sessão foi encerrada por segurança. Faça login novamente.',
   'auth.login-expired': 'Seu login expirou. Tente novamente.',
   'auth.login-failed': 'Não foi possível fazer login.',
+  'auth.link-taken': 'Esta conta do provedor pertence a outro usuário.',
   'auth.link-invalid': 'Este link não é mais válido. Solicite um novo.',
   'auth.password-too-short':
     'Esta senha é muito curta. Use pelo menos {minPasswordLength} caracteres.',

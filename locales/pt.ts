@@ -23,6 +23,7 @@ export const pt = {
     'A sua sessão foi terminada por motivos de segurança. Inicie sessão novamente.',
   'auth.login-expired': 'O seu início de sessão expirou. Tente novamente.',
   'auth.login-failed': 'Não foi possível iniciar sessão.',
+  'auth.link-taken': 'Esta conta do fornecedor pertence a outro utilizador.',
   'auth.link-invalid': 'Esta ligação já não é válida. Peça uma nova.',
   'auth.password-too-short':
     'Esta palavra-passe é demasiado curta. Utilize pelo menos {minPasswordLength} caracteres.',

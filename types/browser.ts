@@ -37,7 +37,7 @@ export interface SessionChange {
   readonly reason: 'login' | 'logout' | 'expired'
 }
 
-/** The result of `logIn`, `post` or `logOut`. */
+/** The result of `logIn`, `post`, `link` or `logOut`. */
 export interface SessionResult {
   /** Whether the server has done what was asked for. */
   readonly ok: boolean
@@ -119,6 +119,14 @@ export interface Session {
     route: Route,
     body: AccountBodies[Route] & { [more: string]: unknown },
   ): Promise<SessionResult>
+  /**
+   * Begins to link an account at a provider to the user who is logged in. If `ok`, the page has to open the `location` of
+   * the `body`. For pages with cookies only.
+   *
+   * @param provider - its name in the option `loginWith`
+   * @param options - `returnTo`: the path of the page that opens then
+   */
+  link(provider: string, options?: { returnTo?: string | undefined }): Promise<SessionResult>
   /**
    * Logs out. If the server does not confirm it, the user is still logged in.
    *

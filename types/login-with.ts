@@ -1,7 +1,8 @@
 import type { FastifyRequest } from 'fastify'
+import type { StoredUser } from './user-service.js'
 
 /** Sign-in with an OpenID provider (OpenID Connect Core 1.0, authorization code flow with PKCE): an entry of the option `loginWith`. */
-export interface LoginProviderOptions {
+export interface LoginProviderOptions<Stored extends object = StoredUser> {
   /**
    * The identifier of the provider: https, or http to a loopback address, without query, fragment and credentials. It is
    * compared character by character with the metadata, the ID token and the `iss` of the callback (RFC 9207).
@@ -34,6 +35,20 @@ export interface LoginProviderOptions {
     request: FastifyRequest,
     tokens: ProviderTokens,
   ) => string | number | null | undefined | Promise<string | number | null | undefined>
+  /**
+   * Stores that `iss` and `sub` belong to a user who is logged in, and has asked for it by `POST /login/<name>/link`. It must
+   * never move them to another user. Without it there is no such route. The parameters are those of {@link username}.
+   *
+   * @param user - as `findByUsername` has returned it
+   * @returns something truthy, also if they belonged to this user before; a falsy value if they belong to another one (409)
+   * @throws AuthenticationError to reject it; any other error gives a 500. A returned error counts as thrown
+   */
+  link?(
+    claims: IdTokenClaims,
+    user: Stored,
+    request: FastifyRequest,
+    tokens: ProviderTokens,
+  ): unknown
   /** `true` asks the UserInfo endpoint too (OpenID Connect Core §5.3); claims of the ID token win. Default `false`. */
   userinfo?: boolean | undefined
   /**
@@ -144,14 +159,24 @@ export interface ProviderEvent {
   readonly duration: number
 }
 
+/** Published when the account of a user at a provider was linked. */
+export interface LinkEvent {
+  /** The name of the provider in the option `loginWith`. */
+  readonly provider: string
+  /** The claim `sub` of the tokens of the user here. */
+  readonly sub: string
+  /** The callback. Its address holds the code of the provider: never log it whole. */
+  readonly request: FastifyRequest
+}
+
 declare module './options.js' {
   interface AuthnOptions<Stored extends object> {
     /**
      * OpenID providers with which users log in, such as Google, Entra ID or Keycloak, by their names in the paths of their
-     * routes: `GET /login/<name>` and `GET /login/<name>/callback`. Needs `sessions`, `cookies`, `userService` and the
-     * package `openid-client`. Default: none.
+     * routes: `GET /login/<name>`, `GET /login/<name>/callback` and, with `link`, `POST /login/<name>/link`. Needs `sessions`,
+     * `cookies`, `userService` and the package `openid-client`. Default: none.
      */
-    loginWith?: Readonly<Record<string, LoginProviderOptions>> | undefined
+    loginWith?: Readonly<Record<string, LoginProviderOptions<Stored>>> | undefined
   }
 }
 
@@ -172,7 +197,7 @@ declare module './authn.js' {
 
 declare module './errors.js' {
   interface RejectionCodes {
-    /** The callback belongs to no login that this browser has begun, or that login has expired. */
+    /** The callback belongs to no login or link that this browser has begun, or that has expired. */
     ERR_AUTH_LOGIN_STATE: 401
     /** The provider has rejected the login, or the user has cancelled it. */
     ERR_AUTH_LOGIN_DENIED: 401
@@ -180,6 +205,8 @@ declare module './errors.js' {
     ERR_AUTH_LOGIN_INVALID: 401
     /** The provider does not respond as it should. */
     ERR_AUTH_PROVIDER_UNAVAILABLE: 503
+    /** `link` has returned a falsy value: the account of the provider is linked to another user. */
+    ERR_AUTH_LINK_TAKEN: 409
   }
   interface FaultCodes {
     /** `authorizationParams` has failed, or has returned parameters that are not allowed. */
@@ -193,6 +220,8 @@ declare module './messages.js' {
     readonly 'auth.login-expired': string
     /** The login was not successful. */
     readonly 'auth.login-failed': string
+    /** This account of the provider belongs to another user. */
+    readonly 'auth.link-taken': string
   }
 }
 
@@ -204,5 +233,7 @@ declare module './events.js' {
   interface AuthnEvents {
     /** The metadata of a provider were fetched, or could not be. */
     readonly provider: ProviderEvent
+    /** The account of a user at a provider was linked. */
+    readonly link: LinkEvent
   }
 }

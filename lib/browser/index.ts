@@ -305,6 +305,8 @@ export function createSession(options: SessionOptions = {}): Session {
       // The others may take as long as a mail: no login waits for them. Who has its turn refreshes in it.
       return changes ? alone(() => run(() => exchange(shared(), (go) => go()))) : run()
     },
+    link: (provider, body = {}) =>
+      call(`${path}/${provider}/link`, () => body, ignore, fetchAsUser),
     logOut: ({ everywhere = false } = {}) =>
       aloneNow(async () => {
         const result = await call(

@@ -2,36 +2,47 @@ import { hash, randomBytes } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { rejection } from '../errors/errors.js'
 import { MALFORMED } from '../http/authorization.js'
-import { setCookie } from '../http/cookie.js'
+import { longestCookie, setCookie } from '../http/cookie.js'
+import { badRequest } from '../http/query.js'
 import { cookieOf, cookiesOf } from '../request/state.js'
 import { isPath } from './return-to.js'
 import type { ResolvedProvider } from './options.js'
 
-/** Seconds from the start of a login to its callback. */
+/** Seconds from the start of a login or a link to its callback. */
 const life = 1800
 
 /** Pages of other sites can begin attempts too, and nginx rejects all requests with a header line of 8 KB. */
 const [mostAttempts, mostBytes] = [5, 4095]
 
 /**
- * A login that a browser has begun. All of it is in one cookie, and `state` is the digest of the cookie and the provider: a
- * cookie that was changed, or is of another attempt or provider, does not fit (RFC 6749 §10.12, RFC 9700 §4.4). No process
- * has to keep it. A browser can make an attempt of its own, with any path and any `max_age`.
+ * A login or a link that a browser has begun. All of it is in one cookie, and `state` is the digest of the cookie and the
+ * provider: a cookie that was changed, or is of another attempt or provider, does not fit (RFC 6749 §10.12, RFC 9700 §4.4).
+ * No process has to keep it. A browser can make an attempt of its own, with any path and any `max_age`, but not the token
+ * that makes it a link.
  */
 export type Attempt = ReturnType<typeof attemptOf>
 
-/** @param returnTo - a path from the query; empty for the default. @param maxAge - `max_age`; empty for none */
-export function newAttempt(provider: ResolvedProvider, returnTo: string, maxAge: string): Attempt {
+/** Makes the token of a link, which expires then, in seconds since 1970. */
+export type TokenUntil = (exp: number) => string
+
+/** @param returnTo - a path of the request; empty for the default. @param maxAge - `max_age`; empty for none */
+export function newAttempt(
+  provider: ResolvedProvider,
+  returnTo: string,
+  maxAge: string,
+  tokenUntil?: TokenUntil,
+): Attempt {
   const bits = randomBytes(32).toString('base64url')
   const end = Math.floor(Date.now() / 1000) + life
   const path = Buffer.from(returnTo).toString('base64url')
-  return attemptOf(provider, `${bits}.${end}.${maxAge}.${path}`)
+  const link = tokenUntil === undefined ? '' : `.${tokenUntil(end)}`
+  return attemptOf(provider, `${bits}.${end}.${maxAge}.${path}${link}`)
 }
 
 export const sha256 = (text: string): string => hash('sha256', text, 'base64url')
 
 function attemptOf({ name, issuer, authorizationParams: params }: ResolvedProvider, value: string) {
-  const [bits = '', end, sentMaxAge = '', encoded = ''] = value.split('.')
+  const [bits = '', end, sentMaxAge = '', encoded = '', ...link] = value.split('.')
   const path = Buffer.from(encoded, 'base64url').toString()
   // A `max_age` of the options is not taken from the browser, which can make an attempt of its own.
   const maxAge = (typeof params === 'object' ? params.max_age : undefined) ?? sentMaxAge
@@ -46,33 +57,40 @@ function attemptOf({ name, issuer, authorizationParams: params }: ResolvedProvid
     returnTo: isPath(path) ? path : '',
     maxAge: maxAge === '' ? null : Number(maxAge),
     isOver: !(Number(end) > Date.now() / 1000),
+    /** The token of a link; empty for a login. */
+    link: link.join('.'),
   }
 }
 
 const cookieName = (start: string, state: string): string => `${start}login-${state.slice(0, 16)}`
 
-function addCookie(reply: FastifyReply, name: string, value: string, maxAge: number): void {
+function cookieLine(name: string, value: string, maxAge: number): string {
   const isSecure = name.startsWith('__Host-')
   // Strict would miss the callback, to which another site leads.
-  void reply.header('set-cookie', setCookie({ name, value, maxAge, isSecure, sameSite: 'Lax' }))
+  return setCookie({ name, value, maxAge, isSecure, sameSite: 'Lax' })
 }
 
-/** Keeps an attempt in a cookie, in place of the oldest ones where there are too many. @param start - of its name */
+/**
+ * Keeps an attempt in a cookie, in place of the oldest ones where there are too many.
+ * @param start - of its name @throws Error with the status 400 for one that no browser would keep
+ */
 export function keepAttempt({ state, value }: Attempt, start: string, reply: FastifyReply): void {
   const name = cookieName(start, state)
+  const line = cookieLine(name, value, life)
+  if (line.length > longestCookie) return badRequest('body/returnTo must be shorter')
   const others = attemptsOf(reply.request, start.startsWith('__Host-'))
   let bytes = 0
   for (const [index, pair] of [`${name}=${value}`, ...others].entries()) {
     bytes += pair.length + 2
     const isTooMuch = index >= mostAttempts || bytes > mostBytes
-    if (isTooMuch) addCookie(reply, pair.split('=', 1).join(), '', 0)
+    if (isTooMuch) void reply.header('set-cookie', cookieLine(pair.split('=', 1).join(), '', 0))
   }
-  addCookie(reply, name, value, life)
+  void reply.header('set-cookie', line)
 }
 
 /** These match the cookies of other registrations too, which are in the same header. */
 const nameForm = /^(?:__Host-)?(?:[A-Za-z0-9][\w.-]{0,63}-)?login-[\w-]{16}$/
-const valueForm = /^[\w-]{43}\.(\d{1,20})\.\d{0,20}\.[\w-]*$/
+const valueForm = /^[\w-]{43}\.(\d{1,20})\.\d{0,20}\.[\w-]*(?:(?:\.[\w-]+){3})?$/
 
 /** The cookies of attempts, the newest first. Those of the same second are in the order of the browser (RFC 6265 §5.4). */
 function attemptsOf(request: FastifyRequest, isSecure: boolean): string[] {
@@ -98,15 +116,18 @@ export function takeAttempt(
   start: string,
   reply: FastifyReply,
 ): Attempt {
-  const name = cookieName(start, state)
+  // Behind a proxy with TLS on this machine, the POST of a link has an `Origin` that tells so. The callback has none.
+  const starts = start.startsWith('__Host-') ? [start] : [`__Host-${start}`, start]
+  const names = starts.map((each) => cookieName(each, state))
+  const name = names.find((each) => cookieOf(reply.request, each) !== null)
+  if (!name) throw noAttempt('no cookie of this attempt: did it begin on another host?')
   const value = cookieOf(reply.request, name)
-  if (value === null) throw noAttempt('no cookie of this attempt: did it begin on another host?')
-  const attempt = value === MALFORMED ? null : attemptOf(provider, value)
+  const attempt = typeof value === 'string' ? attemptOf(provider, value) : null
   if (attempt?.state !== state) throw noAttempt('state or the cookie of this attempt was changed')
   if (attempt.isOver) throw noAttempt('the attempt has expired')
-  addCookie(reply, name, '', 0)
+  void reply.header('set-cookie', cookieLine(name, '', 0))
   return attempt
 }
 
-const noAttempt = (cause: string): Error =>
+export const noAttempt = (cause: unknown): Error =>
   rejection('auth.login-expired', { code: 'ERR_AUTH_LOGIN_STATE', cause })

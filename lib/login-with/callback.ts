@@ -6,30 +6,20 @@ import { tokensReport } from '../login/finish.js'
 import { urlOf } from '../login/plugin-routes.js'
 import { findUser, isUsableName, withUserTimeout } from '../users/user.js'
 import { takeAttempt } from './attempt.js'
-import { exchange, invalid, isFailure } from './exchange.js'
+import { exchange, invalid, isFailure, type Exchanged } from './exchange.js'
+import { link, readLink } from './link.js'
 import { pathAt } from './return-to.js'
 import type { ResolvedProvider } from './options.js'
-import type { Provider } from './provider.js'
+import type { Routes } from './provider.js'
 import type { Registration } from '../feature.js'
 import type { Work } from '../http/plugin-route.js'
 import type { UserService } from '../../types/user-service.js'
-
-export interface Routes {
-  readonly registration: Registration
-  readonly provider: Provider
-  readonly returnTo: string
-  /** Whether browsers withhold the cookies of a login after a redirect that began on another site. */
-  readonly isStrict: boolean
-  cookieStart(request: FastifyRequest): string
-  /** @throws Error with the status 400 for a header `Host` that is none */
-  redirectUri(request: FastifyRequest): string
-}
 
 /** Errors of RFC 6749 §4.1.2.1 and OpenID Connect Core §3.1.2.6, which a reason may name. */
 const knownErrors =
   'invalid_request unauthorized_client access_denied unsupported_response_type invalid_scope server_error temporarily_unavailable interaction_required login_required account_selection_required consent_required invalid_request_uri invalid_request_object request_not_supported request_uri_not_supported registration_not_supported'
 
-/** Ends a login, to which the provider has led the browser back. */
+/** Ends a login or a link, to which the provider has led the browser back. */
 export function callback(routes: Routes): Work {
   const { registration, provider, returnTo, cookieStart } = routes
   const { rejectThrottledToken, countRejectedToken } = registration.attempts
@@ -37,6 +27,7 @@ export function callback(routes: Routes): Work {
     const query = queryOf(request)
     const state = query.getAll('state').join()
     const attempt = takeAttempt(provider.options, state, cookieStart(request), reply)
+    const token = readLink(routes, attempt.link)
     // Each attempt has a name of its own, so that only its address has a limit.
     const counted = `login ${state}`
     const found = await provider.exchanges.run(request, async () => {
@@ -53,7 +44,8 @@ export function callback(routes: Routes): Work {
       }
     })
     if (isGone(request)) throw ABANDONED
-    await logIn(routes, found, request, reply, started)
+    if (token === null) await logIn(routes, found, request, reply, started)
+    else await link(routes, token, found, request)
     const address = attempt.returnTo === '' ? returnTo : pathAt(returnTo, attempt.returnTo)
     return leadTo(address, routes, reply)
   }
@@ -77,7 +69,7 @@ function checkParameters(query: URLSearchParams, sendsIssuer: boolean, issuer: s
 
 async function logIn(
   { registration, provider: { options } }: Routes,
-  { claims, tokens, authTime }: Awaited<ReturnType<typeof exchange>>,
+  { claims, tokens, authTime }: Exchanged,
   request: FastifyRequest,
   reply: FastifyReply,
   started: number,

@@ -12,6 +12,9 @@ import type { IdTokenClaims, ProviderTokens } from '../../types/login-with.js'
 /** Milliseconds for which a key set is used without being fetched again. */
 const freshKeys = 10 * 60_000
 
+/** What a provider has said of its user. */
+export type Exchanged = Awaited<ReturnType<typeof exchange>>
+
 /** Exchanges a code (OpenID Connect Core §3.1.3). @param parameters - those of the callback, already checked */
 export async function exchange(
   provider: Provider,

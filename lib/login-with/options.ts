@@ -1,7 +1,9 @@
 import * as Type from '@sinclair/typebox/type'
-import { wrongOption } from '../errors/errors.js'
+import type { FastifyRequest } from 'fastify'
+import type { ServerMetadata } from 'openid-client'
+import { faultOf, wrongOption } from '../errors/errors.js'
 import { checkAddress } from '../options/address.js'
-import { isPlain } from '../common/objects.js'
+import { ignoreRejection, isPlain } from '../common/objects.js'
 import { anyFunction, byName, flag, oneOf, optional, strict, text } from '../options/check.js'
 import { withDefaults } from '../options/defaults.js'
 import { tokenRules } from '../options/jwt-schemas.js'
@@ -31,6 +33,7 @@ const provider = strict(
       text('scopes with spaces between them, openid among them', { pattern: scopes, quoted: true }),
     ),
     username: anyFunction('a function (claims, request, tokens) that returns the name of the user'),
+    link: optional(anyFunction('a function (claims, user, request, tokens) that stores the link')),
     userinfo: optional(flag),
     ...Object.fromEntries(endpoints.map((option) => [option, endpoint])),
     redirectUri: optional(text('the address of the callback', { quoted: true })),
@@ -79,7 +82,7 @@ export function resolveProvider(name: string, given: LoginProviderOptions): Reso
   return { ...withDefaults(defaults, given), name, endpoints: addresses }
 }
 
-export function checkParams(params: unknown, subject: string): Readonly<Record<string, string>> {
+function checkParams(params: unknown, subject: string): Readonly<Record<string, string>> {
   const taken = reserved.split(' ')
   const isFine = ([name, value]: [string, unknown]): boolean =>
     typeof value === 'string' &&
@@ -91,4 +94,41 @@ export function checkParams(params: unknown, subject: string): Readonly<Record<s
   return wrongOption(
     `${subject}: expected an object of strings, or a function (request) that returns one, without ${reserved.replaceAll(' ', ', ')}; max_age is a number of seconds.`,
   )
+}
+
+/** The authorization request, but for what each attempt has of its own. */
+export function addressOf(
+  { clientId, scope }: ResolvedProvider,
+  { authorization_endpoint: endpoint }: ServerMetadata,
+  params: Readonly<Record<string, string>>,
+  redirectUri: string,
+): string {
+  const url = new URL(String(endpoint))
+  const all = {
+    ...params,
+    response_type: 'code',
+    client_id: clientId,
+    redirect_uri: redirectUri,
+    scope,
+    code_challenge_method: 'S256',
+  }
+  for (const [key, value] of Object.entries(all)) url.searchParams.set(key, value)
+  for (const key of ['state', 'nonce', 'code_challenge']) url.searchParams.delete(key)
+  return url.href
+}
+
+const noParams = {}
+
+export function paramsOf(
+  { authorizationParams: given = noParams, name }: ResolvedProvider,
+  request: FastifyRequest,
+) {
+  if (typeof given !== 'function') return given
+  try {
+    const params: unknown = given(request)
+    ignoreRejection(params)
+    return checkParams(params, `loginWith.${name}.authorizationParams()`)
+  } catch (error) {
+    throw faultOf('ERR_AUTH_AUTHORIZATION_PARAMS', error)
+  }
 }

@@ -1,4 +1,4 @@
-import type { FastifyBaseLogger } from 'fastify'
+import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
 import type { Configuration, ExportedJWKSCache, ServerMetadata } from 'openid-client'
 import { signingMethods } from '../common/algorithms.js'
 import { rejection } from '../errors/errors.js'
@@ -8,6 +8,8 @@ import { FetchError, fetchMetadata, type Send } from '../http/fetch.js'
 import { Renewed, type Outcome } from '../http/renewed.js'
 import { Lookups } from '../throttle/lookups.js'
 import type { ResolvedProvider } from './options.js'
+import type { Registration } from '../feature.js'
+import type { SigningMethod } from '../../types/keys.js'
 
 /** Milliseconds for which metadata are fresh. Then they are renewed in the background, and kept until that succeeds. */
 const fresh = 60 * 60_000
@@ -97,6 +99,22 @@ export class Provider extends Renewed<ServerMetadata> {
     })
     return { ...found, ...Object.fromEntries(secure), issuer } as ServerMetadata
   }
+}
+
+/** What the routes of a provider share. */
+export interface Routes {
+  readonly registration: Registration
+  readonly provider: Provider
+  /** Where logins begin, with the prefix. */
+  readonly path: string
+  /** Of the tokens of logins. */
+  readonly method: SigningMethod | undefined
+  readonly returnTo: string
+  /** Whether browsers withhold the cookies of a login after a redirect that began on another site. */
+  readonly isStrict: boolean
+  cookieStart(request: FastifyRequest): string
+  /** @throws Error with the status 400 for a header `Host` that is none */
+  redirectUri(request: FastifyRequest): string
 }
 
 /** These metadata are assumed where the options have all endpoints, so that nothing is fetched. */

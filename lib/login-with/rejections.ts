@@ -10,9 +10,11 @@ export const rejections: RejectionTable = {
       'The response of the provider is invalid',
     ),
     ERR_AUTH_PROVIDER_UNAVAILABLE: busy,
+    ERR_AUTH_LINK_TAKEN: row(409, 'auth.link-taken', 'The account is linked to another user'),
   },
   messages: {
     'auth.login-expired': 'Your login has expired. Please try again.',
     'auth.login-failed': 'The login was not successful.',
+    'auth.link-taken': 'This account of the provider belongs to another user.',
   },
 }

@@ -1,19 +1,19 @@
-import type { FastifyRequest } from 'fastify'
-import type { ServerMetadata } from 'openid-client'
-import { ignoreRejection } from '../common/objects.js'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isProduction } from '../common/production.js'
-import { faultOf } from '../errors/errors.js'
+import { wrongOption } from '../errors/errors.js'
 import { addVary } from '../guard/response.js'
 import { cookieStart, isLocal, type CookieSettings } from '../http/cookie-names.js'
 import { sharedOptions, type PluginRoute, type Work } from '../http/plugin-route.js'
 import { badRequest, queryOf, withoutQuery } from '../http/query.js'
-import { belowLogin } from '../login/plugin-routes.js'
+import { sendBody } from '../login/finish.js'
+import { belowLogin, urlOf } from '../login/plugin-routes.js'
 import { moveRoutes, wantedLogin } from '../login/route.js'
-import { keepAttempt, newAttempt, sha256 } from './attempt.js'
-import { callback, leadTo, redirectUris, type Routes } from './callback.js'
-import { checkParams, type ResolvedProvider } from './options.js'
+import { keepAttempt, newAttempt, sha256, type TokenUntil } from './attempt.js'
+import { callback, leadTo, redirectUris } from './callback.js'
+import { claimLink, linkRoute } from './link.js'
+import { addressOf, paramsOf } from './options.js'
 import { isPath, targetOf } from './return-to.js'
-import type { Provider } from './provider.js'
+import type { Provider, Routes } from './provider.js'
 import type { Registration } from '../feature.js'
 import type { ResolvedLogin } from '../options/resolve.js'
 
@@ -27,16 +27,24 @@ export function providerRoutes(
 ): PluginRoute[] {
   // There is a login, since the feature requires sessions and userService.
   const login = wantedLogin(registration) as ResolvedLogin
-  const { name, returnTo = '/', failureTo } = provider.options
+  const { name, returnTo = '/', failureTo, link } = provider.options
   const option = `loginWith.${name}`
   const failure = failureTo && targetOf(`${option}.failureTo`, failureTo, trustedOrigins)
   const path = belowLogin(login.path, name)
   const isInProduction = isProduction()
+  const isStrict = sameSite === 'strict'
+  if (link && isStrict) {
+    wrongOption(
+      `option "${option}.link": found it beside cookies.sameSite 'strict', expected 'lax': browsers withhold strict cookies at the callback, so that no user is logged in there. Leave one of the two out.`,
+    )
+  }
   const routes: Routes = {
     registration,
     provider,
+    path: urlOf(registration.app, path),
+    method: login.signingMethod,
     returnTo: targetOf(`${option}.returnTo`, returnTo, trustedOrigins),
-    isStrict: sameSite === 'strict',
+    isStrict,
     cookieStart: (request) =>
       cookieStart(isInProduction || !isLocal(request) ? '__Host-' : '', jar),
     redirectUri: redirectUris(registration, provider.options, `${path}/callback`),
@@ -45,14 +53,12 @@ export function providerRoutes(
     const query = new URLSearchParams({ error: code, provider: name }).toString()
     return leadTo(`${failure}${failure?.includes('?') ? '&' : '?'}${query}`, routes, reply)
   }
+  const shared = { option, ifTaken: moveRoutes, authenticator: 'login', about: { provider: name } }
   const routeOf = (kind: string, end: string, work: Work, documented: object): PluginRoute => ({
     kind,
     method: 'GET',
     path: `${path}${end}`,
-    option,
-    ifTaken: moveRoutes,
-    authenticator: 'login',
-    about: { provider: name },
+    ...shared,
     work,
     ...(failure && { onRejection }),
     options: {
@@ -75,22 +81,31 @@ export function providerRoutes(
     description: 'Leads the browser to the provider, which leads it back to the app.',
     querystring: { type: 'object', properties: { returnTo: returnToSchema } },
   }
-  const begin = routeOf(`login with ${name}`, '', start(routes), documented)
-  return [
-    { ...begin, notes: { responses: { 303: 'To the provider.' } } },
+  const begin = beginning(routes)
+  const begun = routeOf(`login with ${name}`, '', start(begin), documented)
+  const all: PluginRoute[] = [
+    { ...begun, notes: { responses: { 303: 'To the provider.' } } },
     routeOf(`login callback of ${name}`, '/callback', callback(routes), {}),
   ]
+  if (link === undefined) return all
+  const work: Work = async (request, reply) => {
+    const claimed = await claimLink(routes, request)
+    return sendBody(reply, { location: await begin(request, reply, ...claimed) })
+  }
+  const linkDocs = {
+    summary: `Link an account of ${name}`,
+    description: 'Returns the address at the provider, to which the page leads the browser.',
+  }
+  const options = sharedOptions(login.routeOptions, linkDocs)
+  return [...all, { ...shared, ...linkRoute(routes), path: `${path}/link`, work, options }]
 }
 
 /** Headers by which browsers say that the user has not opened the link yet. Only the first one is standard. */
 const purposes = ['sec-purpose', 'purpose', 'x-purpose', 'x-moz']
 const prefetch = /^(?:prefetch|prerender|preview)/i
 
-/** Begins a login: leads the browser to the provider (OpenID Connect Core §3.1.2.1, RFC 7636 §4.3). */
-function start(routes: Routes): Work {
-  const { provider } = routes
-  let isWarned = false
-  let last: { of: readonly unknown[]; address: string } = { of: [], address: '' }
+/** Begins a login: leads the browser to the provider. */
+function start(begin: ReturnType<typeof beginning>): Work {
   return async (request, reply) => {
     for (const name of purposes) addVary(reply, name)
     // Browsers discard a response that is no success, and ask again when the link is opened.
@@ -100,15 +115,29 @@ function start(routes: Routes): Work {
     if (others.length > 0 || (returnTo !== undefined && !isPath(returnTo))) {
       return badRequest('querystring/returnTo must be a path of this app')
     }
+    return reply.redirect(await begin(request, reply, returnTo), 303)
+  }
+}
+
+/** Begins attempts: sets a cookie, and makes an authorization request (OpenID Connect Core §3.1.2.1, RFC 7636 §4.3). */
+function beginning({ provider, redirectUri, cookieStart }: Routes) {
+  let isWarned = false
+  let last: { of: readonly unknown[]; address: string } = { of: [], address: '' }
+  return async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    returnTo = '',
+    tokenUntil?: TokenUntil,
+  ): Promise<string> => {
     const params = paramsOf(provider.options, request)
-    const attempt = newAttempt(provider.options, returnTo ?? '', params.max_age ?? '')
+    const attempt = newAttempt(provider.options, returnTo, params.max_age ?? '', tokenUntil)
     const metadata = await provider.metadata()
-    const of = [metadata, params, routes.redirectUri(request)] as const
+    const of = [metadata, params, redirectUri(request)] as const
     // Making it takes longer than all the rest, and it rarely changes.
     if (!of.every((each, at) => each === last.of[at])) {
       last = { of, address: addressOf(provider.options, ...of) }
     }
-    const nameStart = routes.cookieStart(request)
+    const nameStart = cookieStart(request)
     if (request.protocol === 'http' && nameStart.startsWith('__Host-') && !isWarned) {
       isWarned = true
       request.log.warn({ provider: provider.options.name }, overHttp)
@@ -116,43 +145,6 @@ function start(routes: Routes): Work {
     keepAttempt(attempt, nameStart, reply)
     const { state, nonce, codeVerifier } = attempt
     const query = `state=${state}&nonce=${nonce}&code_challenge=${sha256(codeVerifier)}`
-    return reply.redirect(`${last.address}&${query}`, 303)
-  }
-}
-
-/** The authorization request, but for what each attempt has of its own. */
-function addressOf(
-  { clientId, scope }: ResolvedProvider,
-  { authorization_endpoint: endpoint }: ServerMetadata,
-  params: Readonly<Record<string, string>>,
-  redirectUri: string,
-): string {
-  const url = new URL(String(endpoint))
-  const all = {
-    ...params,
-    response_type: 'code',
-    client_id: clientId,
-    redirect_uri: redirectUri,
-    scope,
-    code_challenge_method: 'S256',
-  }
-  for (const [key, value] of Object.entries(all)) url.searchParams.set(key, value)
-  for (const key of ['state', 'nonce', 'code_challenge']) url.searchParams.delete(key)
-  return url.href
-}
-
-const noParams = {}
-
-function paramsOf(
-  { authorizationParams: given = noParams, name }: ResolvedProvider,
-  request: FastifyRequest,
-) {
-  if (typeof given !== 'function') return given
-  try {
-    const params: unknown = given(request)
-    ignoreRejection(params)
-    return checkParams(params, `loginWith.${name}.authorizationParams()`)
-  } catch (error) {
-    throw faultOf('ERR_AUTH_AUTHORIZATION_PARAMS', error)
+    return `${last.address}&${query}`
   }
 }

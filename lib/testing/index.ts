@@ -4,7 +4,7 @@
  */
 export { accountAttacks } from './account-attacks.js'
 export { actingAs } from './acting.js'
-export { logInWith } from './log-in-with.js'
+export { linkWith, logInWith } from './log-in-with.js'
 export { mintApiKey } from './api-keys.js'
 export { authAttacks } from './attacks.js'
 export { mintToken } from './mint.js'

@@ -55,13 +55,54 @@ export async function logInWith(
   claims: Readonly<Record<string, unknown>>,
   { returnTo, error, broken }: LogInWithOptions = {},
 ): Promise<ProviderLogin> {
-  if (!hasTestKit(app)) testingError('logInWith: register authnTesting in the app first.')
-  const flaw = broken === undefined ? null : flawOf(flaws, broken, 'logInWith')
+  const { path, callback } = playProvider(app, provider, claims, 'logInWith', broken)
+  const query = returnTo === undefined ? '' : `?${new URLSearchParams({ returnTo }).toString()}`
+  const begun = await app.inject(`${path}${query}`)
+  if (begun.statusCode !== 303) return { response: begun, headers: { cookie: '' } }
+  const url = callback(String(begun.headers.location), error)
+  const response = await app.inject({ url, headers: { cookie: cookiesOf(begun) } })
+  return { response, headers: { cookie: cookiesOf(response) } }
+}
+
+/**
+ * Links an account at a provider to a user who is logged in, as {@link logInWith} logs in.
+ * @param options - `headers`: of a login, for both requests; `returnTo`: of the body, default none
+ * @returns the response of the callback, or of the POST if that was rejected
+ * @throws (rejects) ERR_AUTH_TESTING
+ * @example
+ * const { headers } = await logInWith(app, 'corp', { sub: '7' })
+ * const { response } = await linkWith(app, 'google', { sub: '1234' }, { headers })
+ */
+export async function linkWith(
+  app: FastifyInstance,
+  provider: string,
+  claims: Readonly<Record<string, unknown>>,
+  { headers, returnTo }: { headers: Record<string, string>; returnTo?: string | undefined },
+): Promise<Pick<ProviderLogin, 'response'>> {
+  const { path, callback } = playProvider(app, provider, claims, 'linkWith')
+  const payload = { returnTo }
+  const begun = await app.inject({ method: 'POST', url: `${path}/link`, headers, payload })
+  if (begun.statusCode !== 200) return { response: begun }
+  const url = callback(begun.json<{ location: string }>().location)
+  const cookie = `${headers.cookie ?? ''}; ${cookiesOf(begun)}`
+  return { response: await app.inject({ url, headers: { ...headers, cookie } }) }
+}
+
+/** Replaces a provider by one in memory. @returns the path of its start, and what makes the address of its callback */
+function playProvider(
+  app: FastifyInstance,
+  name: string,
+  claims: object,
+  caller: string,
+  broken?: BrokenIdToken,
+) {
+  if (!hasTestKit(app)) testingError(`${caller}: register authnTesting in the app first.`)
+  const flaw = broken === undefined ? null : flawOf(flaws, broken, caller)
   let asked = new URLSearchParams()
-  const found = testingOf<LoginWithTesting>(app, 'loginWith')?.get(provider)
+  const found = testingOf<LoginWithTesting>(app, 'loginWith')?.get(name)
   if (found === undefined) {
     return testingError(
-      `logInWith: found no provider ${JSON.stringify(provider)}. Await app.ready() first; the name is the one in the option "loginWith" (of a registration in an inner scope: pass that scope instead of the app).`,
+      `${caller}: found no provider ${JSON.stringify(name)}. Await app.ready() first; the name is the one in the option "loginWith" (of a registration in an inner scope: pass that scope instead of the app).`,
     )
   }
   const { path } = found
@@ -76,17 +117,13 @@ export async function logInWith(
     const id_token = forge(header, flaw?.(content) ?? content, 'ES256', privateKey)
     return Response.json({ access_token: 'an-access-token', token_type: 'Bearer', id_token })
   })
-  const query = returnTo === undefined ? '' : `?${new URLSearchParams({ returnTo }).toString()}`
-  const begun = await app.inject(`${path}${query}`)
-  if (begun.statusCode !== 303) return { response: begun, headers: { cookie: '' } }
-  asked = new URL(String(begun.headers.location)).searchParams
-  const sent = new URLSearchParams({
-    state: asked.get('state') ?? '',
-    ...(error === undefined ? { code: 'a-code' } : { error }),
-  })
-  const headers = { cookie: cookiesOf(begun) }
-  const response = await app.inject({ url: `${path}/callback?${sent.toString()}`, headers })
-  return { response, headers: { cookie: cookiesOf(response) } }
+  const callback = (location: string, error?: string): string => {
+    asked = new URL(location).searchParams
+    const sent = error === undefined ? { code: 'a-code' } : { error }
+    const query = new URLSearchParams({ state: String(asked.get('state')), ...sent })
+    return `${path}/callback?${query.toString()}`
+  }
+  return { path, callback }
 }
 
 function metadataOf(issuer: string): object {

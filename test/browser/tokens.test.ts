@@ -658,6 +658,24 @@ t.test('post() finds the account routes, and logs in or out as they do', async (
   }
 })
 
+t.test('link() asks for the address at the provider, as the user', async (t) => {
+  const { session, answer, state, log } = await loggedIn(t)
+  const body = { location: 'https://id.example/authorize?state=a' }
+  const path = '/login/corp/link'
+  answer(path, unauthorized, status(200, {}, JSON.stringify(body)))
+  log()
+  t.match(await session.link('corp', { returnTo: '/settings' }), { ok: true, status: 200, body })
+  t.match(log(), [`${path} 401`, '/login/refresh 200', `${path} 200`])
+  const sent = state.sent.filter((each) => each.path === path)
+  t.match(sent, [{ body: { returnTo: '/settings' } }, { body: { returnTo: '/settings' } }])
+  t.ok(sent.every(({ init }) => init.headers.has('authorization')))
+  answer(path, status(403, {}, '{"error":"Please log in again to do this."}'))
+  const again = { ok: false, status: 403, error: 'Please log in again to do this.' }
+  t.match(await session.link('corp'), again)
+  t.equal(state.sent.at(-1)?.text, '{}')
+  t.equal(session.loggedIn, true)
+})
+
 t.test('refresh finds a login that the client has not seen', async (t) => {
   const { state, open, app } = await setUp(t)
   const session = open()

@@ -2,9 +2,10 @@
 // two sites.
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
-import { appWith, standardOptions } from '../helpers/app.js'
+import { appWith, passwords, secret, standardOptions } from '../helpers/app.js'
 import { openPage } from '../helpers/browser.js'
 import { listen, nameOf } from '../helpers/flows.js'
+import { until } from '../helpers/load.js'
 import { clientSecret, realProvider, visitor } from '../helpers/openid-provider.js'
 import { findProgram, unlessFound } from '../helpers/programs.js'
 import type { LoginProviderOptions } from '../../lib/index.js'
@@ -14,24 +15,36 @@ t.setTimeout(120_000)
 
 const skip = unlessFound('Chromium')
 
+/** What a page does to log in with a password, and to link an account. */
+const script = `
+  const post = (path, body) => fetch(path, {
+    method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body),
+  })
+  async function connect() {
+    const response = await post('/login/corp/link', { returnTo: '/settings' })
+    location.href = (await response.json()).location
+  }`
+
 /** A shop of pages that say who sees them, and a browser at its first page. */
 async function visitShop(
   t: Test,
   sameSite: 'lax' | 'strict',
   more: Partial<LoginProviderOptions> = {},
+  jwt: { secret: string; expiry?: number } = { secret },
 ) {
   const { issuer } = await realProvider(t)
   const username = ({ sub }: { sub: string }): string => sub
   const corp = { issuer, clientId: 'shop', clientSecret, username, ...more }
-  const options = { sessions: true, cookies: { sameSite }, loginWith: { corp } }
+  const options = { sessions: true, cookies: { sameSite }, loginWith: { corp }, jwt }
   const app = await appWith(
     t,
     { ...standardOptions(), ...options },
     (app) => {
       const link = '<a href="/login/corp?returnTo=/notes">Sign in</a>'
-      for (const url of ['/', '/notes']) {
+      const connect = `<button onclick="connect()">Connect</button><script>${script}</script>`
+      for (const url of ['/', '/notes', '/settings']) {
         app.get(url, { config: { auth: 'try' } }, (request, reply) =>
-          reply.type('text/html').send(`<p>${String(nameOf(request))}</p>${link}`),
+          reply.type('text/html').send(`<p>${String(nameOf(request))}</p>${link}${connect}`),
         )
       }
     },
@@ -116,3 +129,116 @@ for (const sameSite of ['lax', 'strict'] as const) {
     t.equal(await nameOn(page), 'bob', 'still logged in')
   })
 }
+
+/** A shop whose user alice has logged in with her password, and can link an account of the provider. */
+async function visitSettings(t: Test, jwt?: { secret: string; expiry?: number }) {
+  const owners = new Map<string, string>()
+  const link: LoginProviderOptions['link'] = ({ sub }, user) => {
+    const name = String(nameOf({ user }))
+    if (!owners.has(sub)) owners.set(sub, name)
+    return owners.get(sub) === name
+  }
+  const more = {
+    link,
+    username: ({ sub }: { sub: string }) => owners.get(sub),
+    failureTo: '/notes',
+  }
+  const { url, page } = await visitShop(t, 'lax', more, jwt)
+  const enter = async (page: Page, username: 'alice' | 'bob'): Promise<void> => {
+    await page.goto(`${url}/settings`)
+    const body = JSON.stringify({ username, password: passwords[username] })
+    t.equal(await page.evaluate(`post('/login', ${body}).then(({ status }) => status)`), 200)
+    await page.reload()
+  }
+  const openTab = async (): Promise<Page> => {
+    const tab = await page.context().newPage()
+    await tab.goto(`${url}/settings`)
+    return tab
+  }
+  const failed = (page: Page, code: string): Promise<void> =>
+    page.waitForURL(`**/notes?error=${code}&provider=corp`)
+  await enter(page, 'alice')
+  return { url, page, owners, enter, openTab, failed }
+}
+
+const connect = (page: Page): Promise<unknown> =>
+  Promise.all([page.waitForURL('**/choose/**'), page.getByText('Connect').click()])
+const press = (page: Page, name: string): Promise<void> =>
+  page.getByRole('button', { name }).click()
+const linkAs = (page: Page, name: string): Promise<unknown> =>
+  Promise.all([page.waitForURL('**/settings'), press(page, name)])
+
+t.test('a user links an account, goes back, and logs in with it', { skip }, async (t) => {
+  const { url, page, owners } = await visitSettings(t)
+  await connect(page)
+  await page.goBack()
+  t.equal(await nameOn(page), 'alice')
+  await connect(page)
+  await linkAs(page, 'bob')
+  t.strictSame([await nameOn(page), [...owners]], ['alice', [['bob', 'alice']]])
+  const names = async () => (await page.context().cookies(url)).map(({ name }) => name).toSorted()
+  // That of the attempt that she went back from is still there.
+  t.match(await names(), [/^login-/, 'refresh', 'token'])
+  await page.goBack()
+  t.notMatch(page.url(), 'callback', 'the callback is no page in the history')
+  await page.goto(`${url}/settings`)
+  t.equal(await page.evaluate(`post('/logout', {}).then(({ status }) => status)`), 204)
+  await page.reload()
+  t.equal(await nameOn(page), 'null')
+  await signIn(page)
+  await choose(page, 'bob')
+  t.equal(await nameOn(page), 'alice', 'the account at the provider is hers')
+})
+
+t.test('a user links in two tabs at once, and cancels in a third one', { skip }, async (t) => {
+  const { page, owners, openTab, failed } = await visitSettings(t)
+  const [other, third] = [await openTab(), await openTab()]
+  for (const tab of [page, other, third]) await connect(tab)
+  await linkAs(other, 'alice')
+  await linkAs(page, 'bob')
+  await press(third, 'Cancel')
+  await failed(third, 'ERR_AUTH_LOGIN_DENIED')
+  t.strictSame(Object.fromEntries(owners), { alice: 'alice', bob: 'alice' })
+  t.equal(await nameOn(third), 'alice')
+})
+
+t.test('an account that another user has is not linked', { skip }, async (t) => {
+  const { page, owners, failed } = await visitSettings(t)
+  owners.set('bob', 'bob')
+  await connect(page)
+  await press(page, 'bob')
+  await failed(page, 'ERR_AUTH_LINK_TAKEN')
+  t.strictSame([await nameOn(page), [...owners]], ['alice', [['bob', 'bob']]])
+})
+
+t.test('a link is given up if its user has logged out or changed', { skip }, async (t) => {
+  const { page, owners, enter, openTab, failed } = await visitSettings(t)
+  const other = await openTab()
+  await connect(page)
+  await enter(other, 'bob')
+  await press(page, 'alice')
+  await failed(page, 'ERR_AUTH_LOGIN_STATE')
+  t.equal(await nameOn(page), 'bob', 'the other user stays logged in')
+  await page.goto(other.url())
+  await connect(page)
+  t.equal(await other.evaluate(`post('/logout', {}).then(({ status }) => status)`), 204)
+  await press(page, 'alice')
+  await failed(page, 'ERR_AUTH_LOGIN_STATE')
+  t.equal(await nameOn(page), 'null')
+  t.equal(owners.size, 0)
+})
+
+t.test(
+  'a link outlives the access token while its user is at the provider',
+  { skip },
+  async (t) => {
+    const { url, page, owners } = await visitSettings(t, { secret, expiry: 8 })
+    await connect(page)
+    await until(async () => {
+      const cookies = await page.context().cookies(url)
+      return !cookies.some(({ name }) => name === 'token')
+    }, 'the access token expires')
+    await linkAs(page, 'bob')
+    t.strictSame([...owners], [['bob', 'alice']])
+  },
+)

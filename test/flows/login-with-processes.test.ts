@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import t, { type Test } from 'tap'
 import { redisSessions } from '../../lib/sessions/index.js'
-import { appWith, standardOptions } from '../helpers/app.js'
+import { appWith, passwords, standardOptions } from '../helpers/app.js'
 import { listen, nameOf, send, type AnyResponse } from '../helpers/flows.js'
 import { clientSecret, realProvider, visitor } from '../helpers/openid-provider.js'
 import { unlessFound } from '../helpers/programs.js'
@@ -52,6 +52,27 @@ t.test('a login that begins in one process ends in another one', { skip }, async
   }
   const again = await send(one, { path: `${pathname}${search}`, headers })
   t.match(again, { statusCode: 401 }, 'the code is used up for both')
+})
+
+t.test('a link that begins in one process ends in another one', { skip }, async (t) => {
+  const redis = await redisServer(t)
+  const { issuer } = await realProvider(t)
+  const shops = [startShop(t, issuer, redis.port), startShop(t, issuer, redis.port)]
+  const [one = 0, other = 0] = await Promise.all(shops)
+  const host = `127.0.0.1:${one}`
+  const begin = async () => {
+    const { open, chooseLink, cookies } = visitor()
+    const credentials = { username: 'alice', password: passwords.alice }
+    await open(`http://${host}/login`, credentials)
+    const { pathname, search } = new URL(await chooseLink(`http://${host}/login/corp`, 'bob'))
+    return { path: pathname + search, headers: { host, cookie: cookies(`http://${host}`) } }
+  }
+  const link = await begin()
+  t.match(await send(other, link), { statusCode: 303, headers: { location: '/' } })
+  const revoked = await begin()
+  const { cookie } = revoked.headers
+  await send(one, { method: 'POST', path: '/logout', headers: { host, cookie } })
+  t.match(await send(other, revoked), { statusCode: 401 }, 'logged out in the other process')
 })
 
 t.test('a store that dies before the session begins is a 503, no login', { skip }, async (t) => {

@@ -1,6 +1,6 @@
 // Whole logins with a real OpenID provider (npm `oidc-provider`), over sockets.
 import t, { type Test } from 'tap'
-import { appWith, logLines, standardOptions } from '../helpers/app.js'
+import { appWith, logLines, passwords, standardOptions } from '../helpers/app.js'
 import { listen, nameOf } from '../helpers/flows.js'
 import { clientSecret, realProvider, visitor } from '../helpers/openid-provider.js'
 import type { IdTokenClaims, LoginProviderOptions } from '../../lib/index.js'
@@ -26,7 +26,7 @@ async function openShop(t: Test, issuer: string, more: Partial<LoginProviderOpti
     { logger: { level: 'info', stream }, forceCloseConnections: true },
   )
   const url = `http://127.0.0.1:${await listen(app)}`
-  const { open, choose, cookies } = visitor()
+  const { open, choose, chooseLink, cookies } = visitor()
   const me = async (): Promise<unknown> => {
     const response = await open(`${url}/me`)
     return response.status === 200 ? ((await response.json()) as { name: string }).name : null
@@ -37,6 +37,8 @@ async function openShop(t: Test, issuer: string, more: Partial<LoginProviderOpti
     seen,
     me,
     choose: (who: string, query = '') => choose(`${url}/login/corp${query}`, who),
+    chooseLink: (who: string) => chooseLink(`${url}/login/corp`, who),
+    logIn: (username: 'alice') => open(`${url}/login`, { username, password: passwords[username] }),
     /** @returns status and location or body, and why a login was rejected, as the log has it */
     async finish(callback: string) {
       lines.length = 0
@@ -83,6 +85,21 @@ t.test('a user logs in, and with other keys of the provider again', async (t) =>
   await provider.restart()
   const again = await shop.finish(await shop.choose('bob'))
   t.match(again, { status: 303, to: '/', name: 'bob' })
+})
+
+t.test('a user who has logged in with a password links an account', async (t) => {
+  const provider = await realProvider(t)
+  const owners = new Map<string, string>()
+  const shop = await openShop(t, provider.issuer, {
+    username: ({ sub }) => owners.get(sub),
+    link: ({ sub }, user) => owners.set(sub, String(nameOf({ user }))),
+  })
+  await shop.logIn('alice')
+  const linked = await shop.finish(await shop.chooseLink('bob'))
+  t.match(linked, { status: 303, to: '/', name: 'alice' })
+  t.match(await shop.finish(await shop.choose('bob')), { status: 303, name: 'alice' })
+  const cancelled = await shop.finish(await shop.chooseLink(''))
+  t.match(cancelled, { status: 401, text: failed, name: 'alice' })
 })
 
 t.test('a user who cancels at the provider gets a 401', async (t) => {

@@ -51,6 +51,7 @@ export async function loginApp(
   more: Partial<LoginProviderOptions> = {},
   options: Partial<AuthnOptions> = {},
   server: FastifyServerOptions = {},
+  declare: (app: TestApp) => unknown = () => undefined,
 ): Promise<LoginApp> {
   const { lines, stream } = logLines()
   const corp: LoginProviderOptions = {
@@ -65,6 +66,7 @@ export async function loginApp(
     { ...standardOptions(), sessions: true, cookies: true, loginWith: { corp }, ...options },
     (scope) => {
       scope.get('/me', { config: { auth: true } }, ({ user }) => user)
+      return declare(scope)
     },
     { trustProxy: true, logger: { stream }, ...server },
   )

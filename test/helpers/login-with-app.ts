@@ -22,7 +22,7 @@ async function main(): Promise<void> {
     jwt: { secret },
     cookies: true,
     sessions: { store: redisSessions(redis, { prefix: 'shop' }) },
-    loginWith: { corp: { issuer, clientId: 'shop', clientSecret, username } },
+    loginWith: { corp: { issuer, clientId: 'shop', clientSecret, username, link: () => true } },
   })
   app.get('/me', { config: { auth: true } }, (request) => ({ name: nameOf(request) }))
   await app.listen({ host: '127.0.0.1', port: 0 })

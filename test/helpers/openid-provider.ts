@@ -51,13 +51,16 @@ export async function realProvider(t: Test): Promise<RealProvider> {
 
 /** A browser without pages: it keeps cookies by origin, and follows no redirect by itself. */
 export interface Visitor {
-  open(url: string, form?: URLSearchParams): Promise<Response>
+  /** @param body - sent by POST: a form, or JSON */
+  open(url: string, body?: URLSearchParams | object): Promise<Response>
   /**
    * Begins a login and chooses a name at the provider; an empty one cancels.
    *
    * @returns the address of the callback, which is not opened yet
    */
   choose(start: string, who: string): Promise<string>
+  /** Begins to link, and chooses a name at the provider. @returns the address of the callback */
+  chooseLink(start: string, who: string): Promise<string>
   /** The header `Cookie` for an origin. */
   cookies(origin: string): string
 }
@@ -70,11 +73,13 @@ export function visitor(): Visitor {
   }
   const cookies = (url: string): string =>
     [...jarOf(url)].map(([name, value]) => `${name}=${value}`).join('; ')
-  const open = async (url: string, form?: URLSearchParams): Promise<Response> => {
+  const open = async (url: string, body?: URLSearchParams | object): Promise<Response> => {
+    const isForm = body instanceof URLSearchParams
+    const type = body && !isForm && { 'content-type': 'application/json' }
     const response = await fetch(url, {
       redirect: 'manual',
-      headers: { cookie: cookies(url) },
-      ...(form && { method: 'POST', body: form }),
+      headers: { cookie: cookies(url), ...type },
+      ...(body && { method: 'POST', body: isForm ? body : JSON.stringify(body) }),
     })
     for (const line of response.headers.getSetCookie()) {
       const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? []
@@ -90,9 +95,15 @@ export function visitor(): Visitor {
     const next = new URL(location, url).href
     return next.includes('/callback?') ? next : follow(next)
   }
+  const choose: Visitor['choose'] = async (start, who) =>
+    follow(await follow(start), new URLSearchParams({ who }))
   return {
     open,
     cookies,
-    choose: async (start, who) => follow(await follow(start), new URLSearchParams({ who })),
+    choose,
+    async chooseLink(start, who) {
+      const { location } = (await (await open(`${start}/link`, {})).json()) as { location: string }
+      return choose(location, who)
+    },
   }
 }

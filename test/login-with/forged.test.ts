@@ -1,20 +1,8 @@
-import { createHash } from 'node:crypto'
 import t from 'tap'
+import { forgeAttempt } from '../helpers/link-app.js'
 import { loginApp } from '../helpers/login-app.js'
 import { startProvider } from '../helpers/provider.js'
 import { epochSeconds } from '../helpers/tokens.js'
-
-/** As the plugin writes it, which anybody can read. */
-function forge(issuer: string, returnTo: string) {
-  const bits = 'a'.repeat(43)
-  const path = Buffer.from(returnTo).toString('base64url')
-  const value = `${bits}.${epochSeconds() + 60}..${path}`
-  const digest = (text: string): string => createHash('sha256').update(text).digest('base64url')
-  const secrets = createHash('sha512').update(bits).digest('base64url')
-  const state = digest(`corp\n${issuer}\n${value}`)
-  const parameters = { nonce: secrets.slice(0, 43), code_challenge: digest(secrets.slice(43)) }
-  return { cookie: `__Host-login-${state.slice(0, 16)}=${value}`, sent: { state, ...parameters } }
-}
 
 t.test('a browser that makes an attempt of its own does not get around max_age', async (t) => {
   const provider = await startProvider(t)
@@ -38,12 +26,9 @@ t.test('an attempt that a browser has made leads nowhere else than into the app'
     ['javascript:alert(1)', '/'],
   ]
   for (const [returnTo, location] of rows) {
-    const { cookie, sent } = forge(provider.url, returnTo)
-    const { response, ...begun } = await begin()
-    const authorization = new URL(String(response.headers.location))
-    for (const [name, value] of Object.entries(sent)) authorization.searchParams.set(name, value)
-    const callback = provider.visit(authorization)
-    t.match(await finish({ ...begun, response, cookie, callback }), {
+    const begun = await begin()
+    const made = forgeAttempt(provider, begun.sent, { returnTo })
+    t.match(await finish({ ...begun, ...made }), {
       statusCode: 303,
       headers: { location },
     })

@@ -1,8 +1,8 @@
 import Fastify, { type FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
 import { authn, type AuthnOptions } from '../../lib/index.js'
-import { authnTesting, logInWith, type BrokenIdToken } from '../../lib/testing/index.js'
-import { appWith, standardOptions, type TestApp } from '../helpers/app.js'
+import { authnTesting, linkWith, logInWith, type BrokenIdToken } from '../../lib/testing/index.js'
+import { appWith, standardOptions, type TestApp, type TestUser } from '../helpers/app.js'
 import { rejectionOf } from '../helpers/errors.js'
 import { eventsOf } from '../helpers/sessions.js'
 
@@ -82,6 +82,51 @@ t.test(
     t.match(await app.authn.loginWith.corp?.logoutUrl(), /^http:\/\/127\.0\.0\.1:9\/logout\?/)
   },
 )
+
+t.test('linkWith() links an account by the real routes, in a session that goes on', async (t) => {
+  const owners: Record<string, string> = {}
+  const corp = {
+    issuer: 'https://id.example',
+    clientId: 'shop',
+    username: ({ sub }: { sub: string }) => owners[sub] ?? sub,
+    link: ({ sub }: { sub: string }, user: object) =>
+      (owners[sub] ??= String((user as TestUser).name)) === (user as TestUser).name,
+  }
+  const app = await open(t, { loginWith: { corp, plain: { ...corp, link: () => null } } })
+  const { headers } = await logInWith(app, 'corp', { sub: 'alice' })
+  const other = await logInWith(app, 'corp', { sub: 'bob' })
+  for (const returnTo of [undefined, '/settings?a=b&c']) {
+    const { response } = await linkWith(app, 'corp', { sub: '7' }, { headers, returnTo })
+    t.match(response, { statusCode: 303, headers: { location: returnTo ?? '/' } })
+  }
+  t.strictSame(owners, { 7: 'alice' })
+  const taken = await linkWith(app, 'corp', { sub: '7' }, { headers: other.headers })
+  t.equal(taken.response.statusCode, 409)
+  t.match(await app.inject({ url: '/me', headers }), { statusCode: 200, body: /alice/ })
+  const byKit = await logInWith(app, 'corp', { sub: '7' })
+  t.match(await app.inject({ url: '/me', headers: byKit.headers }), { body: /alice/ })
+
+  const token = /token=([^;]+)/.exec(headers.cookie)?.[1] ?? ''
+  const bearer = await linkWith(
+    app,
+    'corp',
+    { sub: '8' },
+    { headers: { authorization: `Bearer ${token}` } },
+  )
+  t.equal(bearer.response.statusCode, 303, 'by the token alone')
+  const rows: [options: Parameters<typeof linkWith>[3], status: number][] = [
+    [{ headers: {} }, 401],
+    [{ headers, returnTo: '//evil.example' }, 400],
+    [{ headers: { ...headers, origin: 'https://evil.example' } }, 403],
+  ]
+  for (const [options, status] of rows) {
+    const { response } = await linkWith(app, 'corp', { sub: '9' }, options)
+    t.equal(response.statusCode, status, 'the response of the POST')
+  }
+  const { code, message } = await rejectionOf(linkWith(app, 'other', { sub: '7' }, { headers }))
+  t.equal(code, 'ERR_AUTH_TESTING')
+  t.match(message, /linkWith: /)
+})
 
 t.test('logInWith() finds the routes of an inner scope, which is passed to it', async (t) => {
   const app = Fastify()

@@ -1,9 +1,19 @@
 import { randomBytes } from 'node:crypto'
-import { array, asyncProperty, assert, constantFrom, oneof, string, tuple } from 'fast-check'
+import {
+  array,
+  asyncProperty,
+  assert,
+  constantFrom,
+  integer,
+  object,
+  oneof,
+  string,
+  tuple,
+} from 'fast-check'
 import t from 'tap'
 import { anyCharacter, bounded } from '../helpers/cases.js'
 import { linesOf } from '../helpers/cookies.js'
-import { loginApp } from '../helpers/login-app.js'
+import { linkApp, tokenOf } from '../helpers/link-app.js'
 import { startProvider } from '../helpers/provider.js'
 
 const odd = oneof(
@@ -18,8 +28,14 @@ t.test(
   'odd requests to the routes of a provider give no 5xx, and send nothing there',
   async (t) => {
     const provider = await startProvider(t)
-    const { begin, get, lines } = await loginApp(t, provider)
+    const { enter, beginLink, begin, get, lines } = await linkApp(
+      t,
+      provider,
+      {},
+      { throttle: false },
+    )
     const { sent, cookie } = await begin()
+    const { attempt, sent: ofLink } = await beginLink(await enter())
     const good = { state: String(sent.get('state')), cookie, value: cookie.replace(/^.*?=/, '') }
     const name = cookie.replace(/=.*/, '')
     const values = oneof(
@@ -27,6 +43,7 @@ t.test(
       constantFrom(
         good.state,
         good.state.slice(0, 42),
+        String(ofLink.get('state')),
         `${good.state}\n`,
         randomBytes(32).toString('base64url'),
       ),
@@ -44,6 +61,8 @@ t.test(
       ),
       string().map((text) => `${name}=${text}`),
       string().map((text) => `${cookie}${text}`),
+      string().map((text) => `${cookie}.${tokenOf(attempt)}${text}`),
+      string().map((text) => `${attempt}${text}`),
     )
     const pairs = array(tuple(names, values, constantFrom('encoded', 'raw')), { maxLength: 5 })
     const property = asyncProperty(
@@ -75,3 +94,27 @@ t.test(
     t.strictSame(provider.take(), [])
   },
 )
+
+t.test('odd bodies of the route that begins a link are a 400, or begin one', async (t) => {
+  const provider = await startProvider(t)
+  const { enter, post } = await linkApp(t, provider)
+  const session = await enter()
+  const values = oneof(odd, integer(), constantFrom(null, true, [], {}, ['/a'], '/a'))
+  const bodies = oneof(
+    object({
+      key: oneof(constantFrom('returnTo', '__proto__'), odd),
+      values: [values],
+      maxDepth: 1,
+    }),
+    values,
+  )
+  const property = asyncProperty(bodies, async (body) => {
+    const payload = JSON.stringify(body)
+    const headers = { 'content-type': 'application/json' }
+    const response = await post('/login/corp/link', session, payload as never, headers)
+    const { statusCode } = response
+    if (![200, 400, 413].includes(statusCode)) throw new Error(`${statusCode}: ${response.body}`)
+    if (statusCode !== 200 && linesOf(response).length > 0) throw new Error('a cookie')
+  })
+  await assert(property, bounded(500))
+})

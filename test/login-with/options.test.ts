@@ -101,6 +101,7 @@ const bad: Readonly<Record<string, readonly unknown[]>> = {
   clientAuth: ['Basic', 'none', '', null, true],
   scope: scopes,
   username: [undefined, null, 'sub', {}],
+  link: [true, null, 'sub', {}],
   userinfo: ['true', 1, null],
   ...Object.fromEntries(
     [
@@ -198,13 +199,23 @@ t.test('startup fails without sessions, cookies, users or the login routes', asy
   }
 })
 
+t.test('startup fails for link with cookies that the callback would not get', async (t) => {
+  const corp = { ...good, link: () => true }
+  const error = await errorOf(t, { corp }, { cookies: { sameSite: 'strict' } })
+  const message = /loginWith\.corp\.link.*'strict', expected 'lax'/
+  t.match(error, { code: 'ERR_AUTH_OPTION', message })
+  t.equal(await errorOf(t, { corp }), undefined)
+  t.equal(await errorOf(t, { corp: good }, { cookies: { sameSite: 'strict' } }), undefined)
+})
+
 t.test('startup fails where a path of a provider is taken', async (t) => {
-  for (const url of ['/login/corp', '/login/corp/callback']) {
+  const corp = { ...good, link: () => true }
+  for (const url of ['/login/corp', '/login/corp/callback', '/login/corp/link']) {
     const error = await startupError(async () => {
       const app = Fastify()
       t.teardown(() => app.close())
-      app.get(url, () => 'of the app')
-      await app.register(authn, { ...standardOptions(), ...base, loginWith: { corp: good } })
+      app.route({ method: ['GET', 'POST'], url, handler: () => 'of the app' })
+      await app.register(authn, { ...standardOptions(), ...base, loginWith: { corp } })
     })
     t.match(error, { code: 'ERR_AUTH_OPTION', message: url })
     t.match(error?.message, /loginWith\.corp/)

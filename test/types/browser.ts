@@ -27,6 +27,9 @@ export async function use(form: HTMLFormElement): Promise<string | null> {
   await session.post('password/reset', { token: '' })
   // @ts-expect-error -- no such route
   await session.post('password/rest', { token: '', password: '' })
+  const begun = await session.link('google', { returnTo: '/settings' })
+  if (begun.ok) location.href = (begun.body as { location: string }).location
+  await session.link('google')
   await session.logOut()
   await session.logOut({ everywhere: true })
   const response: Response = await session.fetch(new Request('/me'), { method: 'POST' })

@@ -98,6 +98,22 @@ app.register(import('fastify-authn'), {
   userService: byClass,
   login: { tokenFunc: (_request, user) => user.team },
 })
+const corp = { issuer: 'https://id.example', clientId: 'shop', username: () => 'alice' }
+app.register(authn, {
+  userService: byClass,
+  loginWith: {
+    corp: {
+      ...corp,
+      link({ iss, sub }, user, request, { accessToken }) {
+        exactly<Account>()(user)
+        return [iss, sub, user.team, request.ip, accessToken]
+      },
+    },
+    narrower: { ...corp, link: (_, user: Account & { serial: number }) => user.serial },
+    // @ts-expect-error -- no users of the service
+    other: { ...corp, link: (_, user: string) => user },
+  },
+})
 const options = {
   userService: byClass,
   passwordField: 'hash',

@@ -1,0 +1,131 @@
+import * as Type from '@sinclair/typebox/type'
+import type { FastifyRequest } from 'fastify'
+import { localTokenIn } from '../authenticators/jwt.js'
+import { isAuthenticationError, rejection, rejectionOrFault } from '../errors/errors.js'
+import { channelOf } from '../events.js'
+import type { RouteBody } from '../http/plugin-route.js'
+import { badRequest } from '../http/query.js'
+import { ownSession, requireRecentLogin } from '../login/own-session.js'
+import { checkBody } from '../login/schema.js'
+import { issuedAt } from '../login/token.js'
+import { localClaimsOf, storedUser } from '../request/state.js'
+import { findUser, requireUser, withUserTimeout } from '../users/user.js'
+import { noAttempt, type TokenUntil } from './attempt.js'
+import { isPath } from './return-to.js'
+import type { Exchanged } from './exchange.js'
+import type { Routes } from './provider.js'
+import type { Authenticator } from '../../types/authenticator.js'
+import type { JwtClaims } from '../../types/request-extra.js'
+import type { UserService } from '../../types/user-service.js'
+
+/** Tells these tokens from access tokens (RFC 8725 §3.11). */
+const typ = 'link+jwt'
+
+/** What makes an attempt a link, and says whose: a browser can write anything else into its cookie. */
+type LinkToken = JwtClaims & { readonly sub: string | number; readonly sid: string }
+
+const body: RouteBody<{ readonly returnTo?: string }> = {
+  schema: Type.Object({ returnTo: Type.Optional(Type.String()) }),
+  read(value) {
+    const given: { returnTo?: string } = value ?? {}
+    checkBody(body.schema, given)
+    if (isPath(given.returnTo ?? '/')) return given
+    return badRequest('body/returnTo must be a path of this app')
+  },
+}
+const location = { type: 'object', properties: { location: { type: 'string' } } }
+
+/** The route that begins a link: a POST, since any page could open a GET. Its response leads a script of the page on. */
+export const linkRoute = ({ registration, provider }: Routes) =>
+  ({
+    kind: `link ${provider.options.name}`,
+    method: 'POST',
+    mark: { use: 'jwt' },
+    body,
+    notes: {
+      responses: {
+        200: { ...location, description: 'The address at the provider.' },
+        401: 'The credentials are missing or not accepted.',
+        403: 'No session of the user, or its login is too old.',
+      },
+      accepts: [registration.authenticators.get('jwt') as Authenticator],
+    },
+  }) as const
+
+/** Checks who asks for a link. @throws (rejects) ERR_AUTH_FORBIDDEN, ERR_AUTH_LOGIN_AGAIN, ERR_AUTH_STORE_UNAVAILABLE */
+export async function claimLink(
+  { registration: { app, jwtService, tokenChecks }, method, path }: Routes,
+  request: FastifyRequest,
+): Promise<[returnTo: string | undefined, tokenUntil: TokenUntil]> {
+  const { returnTo } = body.read(request.body)
+  const session = ownSession(app.authn.sessions, request)
+  if (session === null) throw rejection('auth.forbidden', { cause: 'no session of the user' })
+  await requireRecentLogin(app.authn.sessions, session.id, session.sub)
+  const { sub, sid } = localClaimsOf(request) as LinkToken
+  const iat = issuedAt(Date.now() / 1000, storedUser(request) as object, tokenChecks)
+  const sign = (exp: number): string =>
+    jwtService.generateTokenWithClaims({ sub, sid, path, iat, exp }, method, { typ })
+  return [returnTo, sign]
+}
+
+/** The token of an attempt; null for a login. @throws ERR_AUTH_LOGIN_STATE */
+export function readLink({ registration, provider, method, path }: Routes, text: string) {
+  if (text === '') return null
+  // Never a login: the user has asked for something else.
+  if (provider.options.link === undefined) throw noAttempt('the provider has no option "link"')
+  try {
+    const rules = { typ, requireExp: true }
+    const token = registration.jwtService.verify<LinkToken>(text, method, rules)
+    if (token.path === path) return token
+  } catch (error) {
+    throw noAttempt(`the token of the link: ${(error as { code?: string }).code}`)
+  }
+  throw noAttempt('the token of the link is of another provider or registration')
+}
+
+/** @throws (rejects) ERR_AUTH_LOGIN_STATE, ERR_AUTH_LINK_TAKEN, what `link` throws, and what a store or users fail with */
+export async function link(
+  routes: Routes,
+  token: LinkToken,
+  { claims, tokens }: Exchanged,
+  request: FastifyRequest,
+): Promise<void> {
+  const { options } = routes.provider
+  const user = await userOf(routes, token, request).catch((error: unknown) => {
+    const isOver = isAuthenticationError(error) && error.statusCode === 401
+    throw isOver ? noAttempt(error.cause ?? error.code) : error
+  })
+  const ask = async (): Promise<unknown> => {
+    const answer = await options.link?.(claims, user, request, tokens)
+    if (answer instanceof Error) throw answer
+    return answer
+  }
+  const { userServiceTimeout } = routes.registration.options
+  const isLinked = await withUserTimeout(ask(), userServiceTimeout).catch((error: unknown) => {
+    throw rejectionOrFault('ERR_AUTH_USER_SERVICE', error)
+  })
+  if (!isLinked) throw rejection('auth.link-taken')
+  channelOf('link').publish({ provider: options.name, sub: String(token.sub), request })
+}
+
+/** The user of a link. Its session must still be there, and be that of the request if this has one. */
+async function userOf({ registration, method }: Routes, token: LinkToken, request: FastifyRequest) {
+  const { app, options, tokenChecks, tokenSources, jwtService } = registration
+  const service = options.userService as UserService
+  const found = await findUser(service, token.sub, request, options.userServiceTimeout)
+  const user = requireUser(found)
+  for (const each of tokenChecks) each.user?.(user, token)
+  const sessions = await app.authn.sessions.list(token.sub)
+  const isOther = (text: string | null): boolean => {
+    try {
+      return jwtService.verify(String(text), method).sid !== token.sid
+    } catch {
+      // A token that has expired says nothing.
+      return false
+    }
+  }
+  // Browsers add cached Basic credentials: such a header must not hide the cookie.
+  const present = [localTokenIn(request, []), ...tokenSources.map((each) => each.find(request))]
+  if (sessions.some(({ sid }) => sid === token.sid) && !present.some(isOther)) return user
+  throw rejection('auth.logged-out', { cause: 'its session is gone, or not that of this browser' })
+}

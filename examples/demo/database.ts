@@ -31,6 +31,11 @@ const schema = [
      published boolean not null
    )`,
   'create index if not exists demo_notes_owner on demo_notes (owner_id)',
+  // Accounts at the demo provider, whose address, and so its issuer, is another one at each start.
+  `create table if not exists demo_identities (
+     subject text primary key,
+     user_id integer not null references demo_users (id) on delete cascade
+   )`,
 ]
 
 /**

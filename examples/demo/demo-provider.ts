@@ -14,11 +14,18 @@ export interface DemoProvider {
   close(): Promise<void>
 }
 
-/** Starts an OpenID provider that knows the demo's users and one more, with a key and a client secret for this run. */
+/** People with an account at the provider: those of the demo, one whom no user has connected yet, and a newcomer. */
+const names = [...demoUsers.map(({ name }) => name), 'carol', newcomer]
+
+/** Starts an OpenID provider, with a key and a client secret for this run. */
 export async function startDemoProvider(database: Database): Promise<DemoProvider> {
+  await database.query(
+    `insert into demo_identities select name, id from demo_users where name = any($1)
+     on conflict do nothing`,
+    [demoUsers.map(({ name }) => name)],
+  )
   const clientSecret = randomBytes(32).toString('base64url')
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  const names = [...demoUsers.map(({ name }) => name), newcomer]
   const { issuer, close } = await startProvider(0, names, {
     jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), use: 'sig', alg: 'ES256' }] },
     clients: [
@@ -34,18 +41,36 @@ export async function startDemoProvider(database: Database): Promise<DemoProvide
       },
     ],
   })
+  async function nameOf(subject: string): Promise<string | undefined> {
+    const [user] = await database.query<{ name: string }>(
+      'select name from demo_users join demo_identities on user_id = id where subject = $1',
+      [subject],
+    )
+    return user?.name
+  }
   const options: LoginProviderOptions = {
     issuer,
     clientId,
     clientSecret,
     scope: 'openid',
-    // This provider is ours, the only one, and its `sub` is the name of our user, which it gives to no one else. With any
-    // other provider, an app keeps a table of `iss` and `sub`: see docs/guides/login-with.md.
+    // With more than one provider, the table also has a column for `iss`: see docs/guides/login-with.md.
     async username({ sub }) {
-      if (sub === newcomer) await addNewcomer(database)
-      return sub
+      const known = await nameOf(sub)
+      if (known !== undefined || sub !== newcomer) return known
+      await addNewcomer(database)
+      return nameOf(sub)
     },
-    // The page looks for `provider` in its address, and then for a session.
+    // For users who are logged in, and have asked for it. An account never goes from one user to another.
+    async link({ sub }, user) {
+      const linked = await database.query(
+        `insert into demo_identities values ($1, $2)
+         on conflict (subject) do update set user_id = excluded.user_id
+         where demo_identities.user_id = excluded.user_id returning subject`,
+        [sub, user.id],
+      )
+      return linked.length > 0
+    },
+    // The page looks for `provider` in its address, and then for a session. For a link, it says another `returnTo`.
     returnTo: '/app/?provider=demo',
     failureTo: '/app/',
   }

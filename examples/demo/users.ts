@@ -33,6 +33,10 @@ export async function addNewcomer(database: Database): Promise<void> {
     "insert into demo_users (name, role) values ($1, 'author') on conflict do nothing",
     [newcomer],
   )
+  await database.query(
+    'insert into demo_identities select name, id from demo_users where name = $1 on conflict do nothing',
+    [newcomer],
+  )
 }
 
 /**

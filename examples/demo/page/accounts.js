@@ -192,6 +192,16 @@ export function createAccounts(session, mailbox, reload) {
       say(`Confirm ${email} by the link in the mail. Until then your address stays.`, look()),
   )
   handle(
+    '#connect',
+    async () => {
+      const result = await session.link('demo', { returnTo: '/app/?connected=demo' })
+      // The provider leads the browser back.
+      if (result.ok) location.href = /** @type {{ location: string }} */ (result.body).location
+      return result
+    },
+    () => undefined,
+  )
+  handle(
     '#delete',
     ({ current }) => session.post('account/delete', { currentPassword: current }),
     () => say('Your account is deleted.'),

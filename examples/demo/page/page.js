@@ -25,7 +25,16 @@ const providerProblems = new Map([
     'ERR_AUTH_LOGIN_STATE',
     'This login has expired, or began in another browser. Please try again.',
   ],
+  [
+    'ERR_AUTH_LOGIN_REFUSED',
+    'No user has connected this account yet. Log in with a password, and connect it in “Your account”.',
+  ],
   ['ERR_AUTH_PROVIDER_UNAVAILABLE', 'The provider cannot be reached. Please try again later.'],
+])
+/** The same for an account that was to be connected. */
+const connectProblems = new Map([
+  ['ERR_AUTH_LINK_TAKEN', 'This account of the provider belongs to another user.'],
+  ['ERR_AUTH_LOGIN_DENIED', 'Nothing was connected: it was cancelled at the provider.'],
 ])
 /** How many requests are shown, and after how many milliseconds a server that is away is asked again. */
 const shownRequests = 12
@@ -201,7 +210,17 @@ async function loadAll() {
   status.textContent = ''
   if (response.ok) show(await response.json())
   if (user === null) return
-  await Promise.all([loadNotes(), keys.load(), loadSessions(), loadPublished()])
+  await Promise.all([loadNotes(), keys.load(), loadSessions(), loadPublished(), loadIdentities()])
+}
+
+async function loadIdentities() {
+  const response = await ask('/identities').catch(() => null)
+  if (!response?.ok) return
+  /** @type {{ subject: string }[]} */
+  const list = await response.json()
+  const names = list.map(({ subject }) => `“${subject}”`).join(', ')
+  find('#connected', HTMLElement).textContent =
+    names === '' ? '' : `You have connected ${names} there.`
 }
 
 async function loadNotes() {
@@ -365,11 +384,19 @@ find('#requests', HTMLDetailsElement).open = matchMedia('(width >= 48rem)').matc
 // A login with a provider ends here, with `provider` in the address, and where it has failed with `error`.
 const ended = new URLSearchParams(location.search)
 const wasLoggedIn = session.loggedIn
-if (ended.has('provider')) {
+if (ended.has('provider') || ended.has('connected')) {
   history.replaceState(null, '', location.pathname)
-  if (!ended.has('error')) await session.refresh().catch(() => false)
+  if (ended.has('provider') && !ended.has('error')) await session.refresh().catch(() => false)
 }
 if (wasLoggedIn) await load()
+if (user !== null && (ended.has('connected') || ended.has('error'))) {
+  const failure = ended.get('error')
+  accounts.say(
+    failure === null
+      ? 'The account at the demo provider is connected: you can log in there.'
+      : (connectProblems.get(failure) ?? 'The account at the provider could not be connected.'),
+  )
+}
 if (user === null && (wasLoggedIn || !session.loggedIn)) {
   if (status.textContent === '' && problem.textContent === '') show(null)
   const failure = ended.get('error')

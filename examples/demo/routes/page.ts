@@ -38,7 +38,7 @@ export function pageRoutes(
       route.schema = { ...route.schema, hide: true }
     })
     // POST /app/login, /app/login/refresh, /app/logout, and those of `accounts`, such as /app/sign-up; GET /app/login/demo
-    // and /app/login/demo/callback
+    // and /app/login/demo/callback, and POST /app/login/demo/link
     await app.register(authn, {
       userService,
       // A key of its own: tokens of the page are good for the page alone. After a restart, which makes another one,
@@ -66,6 +66,12 @@ export function pageRoutes(
       ...request.user,
       hasPassword: storedUser(request)?.password !== null,
     }))
+
+    app.get('/identities', { config }, (request) =>
+      database.query('select subject from demo_identities where user_id = $1 order by subject', [
+        request.user.id,
+      ]),
+    )
 
     // Open, and only right for a demo: whoever reads a mail can use its link.
     app.get('/mails', { config: { auth: false } }, async (_request, reply) => {

@@ -14,6 +14,8 @@ export const schema = `
   );`
 
 export const pool = new Pool()
+// Without this, the process ends when PostgreSQL restarts.
+pool.on('error', (error) => console.error('PostgreSQL:', error.message))
 /** The first row, or undefined. */
 export const one = async (sql: string, values: unknown[]) => (await pool.query(sql, values)).rows[0]
 

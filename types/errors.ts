@@ -95,8 +95,8 @@ export interface RejectionLike extends Error {
   readonly code: RejectionCode | (string & {})
   /**
    * HTTP status: 401; 403 for a missing scope or role, or for a cross-site request (CSRF); 429 and 503 if the client has to
-   * wait; 400 for a link or a new password that is rejected, and for a browser that asks for tokens; 409 for an account of a
-   * provider that is taken. For a malformed body 400, 413 or 415.
+   * wait; 400 for a link of an e-mail or a new password that is rejected, and for a browser that asks for tokens in the body;
+   * 409 if another user has the account of a provider. For a malformed body 400, 413 or 415.
    */
   readonly statusCode: number
   /** The message in the language of the request; for a malformed body, Fastify's message in English. */

@@ -22,7 +22,7 @@ const [mostAttempts, mostBytes] = [5, 4095]
  */
 export type Attempt = ReturnType<typeof attemptOf>
 
-/** Makes the token of a link, which expires then, in seconds since 1970. */
+/** Makes the token of a link. `exp` is when it expires, in seconds since 1970. */
 export type TokenUntil = (exp: number) => string
 
 /** @param returnTo - a path of the request; empty for the default. @param maxAge - `max_age`; empty for none */

@@ -35,7 +35,10 @@ const body: RouteBody<{ readonly returnTo?: string }> = {
 }
 const location = { type: 'object', properties: { location: { type: 'string' } } }
 
-/** The route that begins a link: a POST, since any page could open a GET. Its response leads a script of the page on. */
+/**
+ * The route that begins a link. It is a POST, because a page of any site can open the address of a GET. A script of the
+ * page then opens the `location` of the response.
+ */
 export const linkRoute = ({ registration, provider }: Routes) =>
   ({
     kind: `link ${provider.options.name}`,
@@ -108,7 +111,7 @@ export async function link(
   channelOf('link').publish({ provider: options.name, sub: String(token.sub), request })
 }
 
-/** The user of a link. Its session must still be there, and be that of the request if this has one. */
+/** The user of a link. @throws if the session of the link was revoked, or if the request has another session */
 async function userOf({ registration, method }: Routes, token: LinkToken, request: FastifyRequest) {
   const { app, options, tokenChecks, tokenSources, jwtService } = registration
   const service = options.userService as UserService

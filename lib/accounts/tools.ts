@@ -4,6 +4,7 @@ import { faultOf, isAuthenticationError, rejection } from '../errors/errors.js'
 import { channelOf } from '../events.js'
 import { ownSession, requireRecentLogin } from '../login/own-session.js'
 import { claimsMaker, issuedAfter, type OwnClaims } from '../login/token.js'
+import { noPasswordField } from '../passwords/check.js'
 import { nfcOf } from '../passwords/nfc.js'
 import { localClaimsOf, storedUser } from '../request/state.js'
 import { findUser } from '../users/user.js'
@@ -82,11 +83,14 @@ export class AccountTools {
     return user === null ? null : this.accountOf(user, name)
   }
 
-  /** Reads the account of a user. @throws ERR_AUTH_ACCOUNTS if the user lacks the field with the address */
+  /** Reads the account of a user. @throws ERR_AUTH_ACCOUNTS, ERR_AUTH_PASSWORD_FIELD if the user lacks a field */
   accountOf(user: object, found: string | number): Account {
     const { emailField } = this.resolved
     const { options, passwords } = this.registration
-    const [email, hash] = [emailField, options.passwordField].map((field) => {
+    const { passwordField } = options
+    // A look-up by id may leave the hash out. Such a user would be asked for no current password.
+    if (declaredProperty(user, passwordField) === undefined) throw noPasswordField(passwordField)
+    const [email, hash] = [emailField, passwordField].map((field) => {
       const value = declaredProperty(user, field)
       return typeof value === 'string' ? value : null
     }) as [string | null, string | null]

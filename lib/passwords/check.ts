@@ -98,14 +98,16 @@ async function compareInTurn(
   })
 }
 
+export function noPasswordField(field: string): Error {
+  const text = `The user has no field ${JSON.stringify(field)}. Return it from findByUsername, with null for none, or name the field that holds the password hash in the option "passwordField".`
+  return faultOf('ERR_AUTH_PASSWORD_FIELD', new TypeError(text))
+}
+
 function createHashReader({ passwordField, hashing }: CheckTools) {
   const { maxCost, maxMemory } = hashing
   const warned = new Set<HashKind>()
   return (user: object, { log }: FastifyRequest): StoredHash | null => {
-    if (!(passwordField in user)) {
-      const text = `The user has no field ${JSON.stringify(passwordField)}. Return it from findByUsername, or name the field that holds the password hash in the option "passwordField".`
-      throw faultOf('ERR_AUTH_PASSWORD_FIELD', new TypeError(text))
-    }
+    if (!(passwordField in user)) throw noPasswordField(passwordField)
     const value = (user as Record<string, unknown>)[passwordField]
     // A user with null has no password and logs in otherwise.
     if (value === null) return null

@@ -255,6 +255,28 @@ t.test('only users with an address and no password may ask, soon after a login',
   )
 })
 
+t.test(
+  'a user who is found without the field of the password is not one without a password',
+  async (t) => {
+    const full = { id: 1, email: alice, password: hash }
+    const { password: _, ...light } = full
+    const cases = [light, { ...light, password: undefined }]
+    for (const byId of cases) {
+      const findByUsername = (name: string | number): object => (name === alice ? full : byId)
+      const remove = (): unknown => t.fail('it would delete the account')
+      const app = await accountsApp(t, { remove }, { userService: { findByUsername } })
+      const { token } = JSON.parse((await app.post('/login', { email: alice, password })).body) as {
+        token: string
+      }
+      for (const url of ['/email/change', set, '/account/delete']) {
+        const answer = await app.send(url, { email: dora }, bearer(token))
+        t.equal(answer, '500 ERR_AUTH_PASSWORD_FIELD', url)
+      }
+      t.strictSame(await app.mails(), [])
+    }
+  },
+)
+
 t.test('a link for a first password is of one user, and works in an older session', async (t) => {
   const clock = movedClock(t)
   const { send, logIn, tokenOf, table } = await setting(t, { jwt: { secret, expiry: 3600 } })

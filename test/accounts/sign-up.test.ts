@@ -97,7 +97,9 @@ t.test('mails go to the stored spelling of an address, and to nothing that was s
     t,
     {},
     {
-      userService: { findByUsername: () => ({ id: 1, email: 'Alice@Example.com' }) },
+      userService: {
+        findByUsername: () => ({ id: 1, email: 'Alice@Example.com', password: null }),
+      },
     },
   )
   t.equal(await folding.send('/password/forgot', { email: 'alice@example.com' }), '202 {}')

@@ -1,6 +1,6 @@
 // What an attacker, or a user in two tabs, could make of the attempt of a link.
 import t, { type Test } from 'tap'
-import { authn, type AuthnOptions } from '../../lib/index.js'
+import { authn, jwtAuthenticator, type AuthnOptions } from '../../lib/index.js'
 import { basic, bearer, passwords, secret, standardOptions, userService } from '../helpers/app.js'
 import { cookiesOf, linesOf, tls } from '../helpers/cookies.js'
 import { serviceOf, type AnyResponse } from '../helpers/flows.js'
@@ -199,6 +199,26 @@ t.test('a link ends only in the session in which it has begun', async (t) => {
     isRejected(t, app, response, what)
   }
   t.strictSame(links, [])
+})
+
+t.test('access tokens with an audience of their own count as others do', async (t) => {
+  const provider = await startProvider(t)
+  const app = await linkApp(
+    t,
+    provider,
+    {},
+    {
+      login: { claims: () => ({ aud: 'api' }) },
+      authenticators: { jwt: jwtAuthenticator({ audience: 'api' }) },
+    },
+  )
+  const [alice, bob] = [await app.enter('alice'), await app.enter('bob')]
+  const begun = await app.beginLink(alice)
+  const cookie = `${bob}; ${begun.attempt}`
+  isRejected(t, app, await open(app, { ...begun, cookie }), 'another user has logged in')
+  const again = await app.beginLink(alice)
+  t.equal((await open(app, again)).statusCode, 303)
+  t.strictSame([...app.owners.values()], ['alice'])
 })
 
 t.test('a link outlives the access token, and a refresh in another tab', async (t) => {

@@ -51,6 +51,18 @@ export interface IssuerOptions<Stored extends object = StoredUser> {
   clockTolerance?: number | undefined
   /** `false` accepts tokens without `exp`. Default `true`. */
   requireExp?: boolean | undefined
+  /**
+   * Where the claims have the roles of a user: a path such as `realm_access.roles`, or up to 20 whose names are united.
+   * Names with other characters than letters, digits, `_`, `:` and `-` are in brackets: `["https://example.com/roles"]`.
+   * There, a list of strings, or a string, which is one role. `access.rolesOf` comes before them. Default: the field
+   * `roles` of the user, else `role`.
+   */
+  roles?: string | readonly string[] | undefined
+  /**
+   * Where the claims have the scopes of a token: paths as in {@link roles}. There, a list of strings, or a string with
+   * names separated by spaces (RFC 8693 §4.2). `access.scopesOf` comes before them. Default: `scope`, else `scp`.
+   */
+  scopes?: string | readonly string[] | undefined
 }
 
 /** The state of the key set of an issuer. */

@@ -4,7 +4,7 @@ import { credentialsOf, MALFORMED } from '../http/authorization.js'
 import { ABANDONED, isGone } from '../http/disconnect.js'
 import { defaults, withDefaults } from '../options/defaults.js'
 import { resolveIssuers, type ResolvedIssuer } from './options.js'
-import { setClaims } from '../request/state.js'
+import { setClaims, setGrants, type Grants } from '../request/state.js'
 import { invalidToken, unverifiedPart } from '../tokens/claims.js'
 import { askForUser, isUsableName, requireTrust } from '../users/user.js'
 import { IssuerVerifier } from './verifier.js'
@@ -25,6 +25,8 @@ export interface IssuersTesting {
     name: string,
     makeKeys: (issuer: ResolvedIssuer) => object,
   ): ResolvedIssuer | undefined
+  /** What the options `roles` and `scopes` of an issuer find in claims. */
+  grantsOf(authenticator: Authenticator, claims: JwtClaims): Grants | null | undefined
 }
 
 /** The option `issuers`: an authenticator for each. It fetches nothing before `ready()`. @throws ERR_AUTH_OPTION */
@@ -53,6 +55,8 @@ export function create({ resolved, options, jwtService, log }: FeatureContext<Is
         verifier?.source.replace(makeKeys(verifier.issuer))
         return verifier?.issuer
       },
+      grantsOf: (authenticator, claims) =>
+        opened.find((each) => each.authenticator === authenticator)?.verifier.grantsOf(claims),
     } satisfies IssuersTesting,
   }
 }
@@ -67,7 +71,9 @@ function issuerAuthenticator(verifier: IssuerVerifier, timeout: number | undefin
     // RFC 9068 §2.2 requires it, and a database that is asked for `undefined` may return its first row.
     if (!isUsableName(claims.sub)) throw invalidToken('claim sub')
     if (trusted !== undefined) await requireTrust(trusted, claims, request, timeout)
-    return askForUser(() => user(claims, request), timeout, 'user() of an issuer')
+    const found = await askForUser(() => user(claims, request), timeout, 'user() of an issuer')
+    setGrants(request, verifier.grantsOf(claims))
+    return found
   }
 
   const authenticator: Authenticator & { [kRejectsAny]: true } = {

@@ -5,6 +5,7 @@ import { checkAddress } from '../options/address.js'
 import { check, anyFunction, byName, oneOf, optional, strict, text } from '../options/check.js'
 import { audience, tokenRules } from '../options/jwt-schemas.js'
 import { defaults } from '../options/defaults.js'
+import { claimPaths } from '../users/claim-path.js'
 import type { ResolvedRules } from '../options/resolve-jwt.js'
 import type { IssuerOptions } from '../../types/issuers.js'
 
@@ -25,6 +26,8 @@ const issuerSchema = strict(
     trusted: optional(anyFunction('a function (claims, request) that returns a boolean')),
     clockTolerance: optional(tokenRules.clockTolerance),
     requireExp: optional(tokenRules.requireExp),
+    roles: optional(claimPaths),
+    scopes: optional(claimPaths),
   },
   'an object with issuer, audience, user',
 )
@@ -68,7 +71,7 @@ export function resolveIssuers(
 function resolveIssuer(name: string, given: IssuerOptions) {
   const place = `issuers.${name}`
   const checked = check<IssuerOptions>(issuerSchema, given, place)
-  const { issuer, jwksUri, algorithms, profile, trusted, audienceClaim = 'aud' } = checked
+  const { issuer, jwksUri, profile, audienceClaim = 'aud' } = checked
   const remedy = ' If the issuer is not such an address, set "jwksUri".'
   if (jwksUri === undefined) checkAddress(`${place}.issuer`, issuer, true, remedy)
   else checkAddress(`${place}.jwksUri`, jwksUri, false)
@@ -81,7 +84,7 @@ function resolveIssuer(name: string, given: IssuerOptions) {
     audience: audienceClaim === 'aud' && audience,
   }
   const user: IssuerOptions['user'] = (claims, request) => given.user(claims, request)
-  return { name, issuer, audience, audienceClaim, jwksUri, algorithms, trusted, user, rules }
+  return { ...checked, name, audience, audienceClaim, user, rules }
 }
 
 function wrong(option: string, problem: string): never {

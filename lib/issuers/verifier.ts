@@ -5,6 +5,7 @@ import { isAuthenticationError } from '../errors/errors.js'
 import { checkClaims, checkKind, invalidToken, unverifiedPart } from '../tokens/claims.js'
 import { TokenCache, type TokenCacheLimits } from '../tokens/cache.js'
 import { KeySource } from './key-source.js'
+import { grantsReader } from '../users/claim-path.js'
 import type { IssuerKeys } from './keys.js'
 import type { VerifiedToken, VerifySignature } from '../tokens/engine.js'
 import type { ResolvedIssuer } from './options.js'
@@ -17,9 +18,14 @@ const unknownKid = 'kid unknown'
 export class IssuerVerifier {
   readonly source: KeySource
   readonly issuer: ResolvedIssuer
+  /** What the options `roles` and `scopes` find in claims; null without them. */
+  readonly grantsOf: ReturnType<typeof grantsReader>
 
   constructor(issuer: ResolvedIssuer, cache: TokenCacheLimits | false, log: FastifyBaseLogger) {
     this.issuer = issuer
+    this.grantsOf = grantsReader(issuer, (path, found) => {
+      log.warn({ issuer: issuer.name, path, found }, 'A claim holds no names of roles or scopes')
+    })
     // Each key set has a cache of its own: when the issuer withdraws a key, its tokens go with it.
     const verifierOf = (keys: IssuerKeys): VerifySignature => {
       const verify: VerifySignature = (token) => verifySignature(token, issuer, keys)

@@ -133,8 +133,8 @@ export function oneOf(
   )
 }
 
-export const oneOrMore = (member: Type.TSchema, description: string) =>
-  Type.Union([member, Type.Array(member, { minItems: 1, description })], {
+export const oneOrMore = (member: Type.TSchema, description: string, maxItems = Infinity) =>
+  Type.Union([member, Type.Array(member, { minItems: 1, maxItems, description })], {
     description,
     quoted: true,
   })

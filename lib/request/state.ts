@@ -14,8 +14,8 @@ export const kRequestState: unique symbol = Symbol.for('fastify-authn.request-st
 
 /** The scopes and roles that the credentials of a request give, in place of the claims and of the user. */
 export interface Grants {
-  readonly scopes?: ReadonlySet<string>
-  readonly roles?: ReadonlySet<string>
+  readonly scopes?: ReadonlySet<string> | undefined
+  readonly roles?: ReadonlySet<string> | undefined
   /** True if the functions of `access` cannot give more than these. */
   readonly isLimit: boolean
 }
@@ -112,6 +112,10 @@ export function setClaims(
   state.claims = claims ?? null
   state.isLocal = isLocal
   if (state.extra !== null) state.extra[EXTRA_JWT_CLAIMS] = claims
+}
+
+export function setGrants(request: FastifyRequest, grants: Grants | null): void {
+  ensureState(request).grants = grants
 }
 
 export function setCredential(

@@ -33,7 +33,7 @@ async function scopesByToken(target: Target): Promise<AttackCase[]> {
     return { headers: { ...good, authorization: `Bearer ${changed}` } }
   }
   if (watched?.hasScopesOf === true && isIn(await statusOf(request({})))) {
-    const why = '"access.scopesOf" gives it, whatever the token says'
+    const why = '"access.scopesOf" or "scopes" of the issuer gives it, whatever "scope" says'
     leftOut.push(`tokens without the scope (${why})`)
     return []
   }

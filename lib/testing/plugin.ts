@@ -3,11 +3,12 @@ import fp from 'fastify-plugin'
 import { rootOf } from '../app/fastify.js'
 import { membersOf } from '../authenticators/any-of.js'
 import { registrationOf } from '../request/registration.js'
-import { setAsked, setClaims, setCredential } from '../request/state.js'
+import { setAsked, setClaims, setCredential, setGrants } from '../request/state.js'
 import { isProduction } from '../common/production.js'
 import { kit, testGrants } from '../common/kit.js'
 import { actingOf, type Acting } from './acting.js'
 import { testingError } from './error.js'
+import type { IssuersTesting } from '../issuers/feature.js'
 import type { Authenticator } from '../../types/authenticator.js'
 
 const roots = new WeakSet<object>()
@@ -50,8 +51,9 @@ kit.standIn = (authenticator, scope) => {
     const acting = actingOf(request)
     if (acting === undefined) return authenticator.authenticate(request)
     const ofKeys = acting.apiKey && registrationOf(request.server)?.authenticators.get('apiKey')
-    setAsked(request, ofKeys ?? membersOf(authenticator)[0] ?? authenticator)
-    return enter(request, acting)
+    const asked = ofKeys ?? membersOf(authenticator)[0] ?? authenticator
+    setAsked(request, asked)
+    return enter(request, acting, asked)
   }
   return Object.create(authenticator, {
     authenticate: { value: authenticate },
@@ -60,9 +62,12 @@ kit.standIn = (authenticator, scope) => {
   }) as Authenticator
 }
 
-function enter(request: FastifyRequest, acting: Acting): object {
+function enter(request: FastifyRequest, acting: Acting, asked: Authenticator): object {
   const { user, claims, apiKey, extra, scopes, roles } = acting
   if (claims !== undefined) setClaims(request, claims, true)
+  const issuers = testingOf<IssuersTesting>(request.server, 'issuers')
+  const grants = issuers?.grantsOf(asked, claims ?? {})
+  if (grants) setGrants(request, grants)
   if (apiKey !== undefined) {
     const grants = { scopes: new Set(apiKey.scopes), isLimit: true }
     setCredential(request, grants, { apiKeyId: apiKey.id }, { apiKey })

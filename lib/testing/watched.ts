@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { routeOf } from '../app/routes.js'
 import { channels } from '../events.js'
 import { registrationOf } from '../request/registration.js'
+import { stateOf } from '../request/state.js'
 import { newSimulate, simulateOf, type ActingInjection } from './acting.js'
 import { hasTestKit, testingOf } from './plugin.js'
 import type { CookiesTesting } from '../cookies/feature.js'
@@ -17,7 +18,7 @@ export interface Watched extends Needs {
   readonly rejection: string | null
   /** The user of the request; empty if it was rejected. */
   readonly user: AuthUser
-  /** Whether the app itself says which scopes a user has. */
+  /** Whether scopes come from elsewhere than the usual claims. */
   readonly hasScopesOf: boolean
   /** The cookie of an access token; null where the plugin reads none. */
   readonly cookie: string | null
@@ -58,13 +59,14 @@ function watchedOf(event: SuccessEvent | RejectionEvent): Watched {
   const registration = registrationOf(server)
   const { needs, names = [] } = routeOf(routeOptions.config)?.policy ?? {}
   const { scope = null, role = null } = needs ?? {}
+  const mapped = stateOf(request)?.grants?.scopes
   return {
     request,
     rejection: 'code' in event ? [event.code, event.reason ?? []].flat().join(': ') : null,
     user,
     scope,
     role,
-    hasScopesOf: registration?.options.access?.scopesOf !== undefined,
+    hasScopesOf: (registration?.options.access?.scopesOf ?? mapped) !== undefined,
     cookie: testingOf<CookiesTesting>(server, 'cookies')?.cookieName(request) ?? null,
     canAct: hasTestKit(server),
     names,

@@ -22,13 +22,13 @@ export function scopesOf(claims: unknown): ReadonlySet<string> {
 }
 
 /** Only U+0020 separates names. */
-function namesInString(text: unknown): ReadonlySet<string> {
+export function namesInString(text: unknown): ReadonlySet<string> {
   if (typeof text !== 'string') return none
   return new Set(text.split(' ').filter((name) => name !== ''))
 }
 
 /** @returns null where an element is not a string: such a list grants nothing */
-function stringsOf(list: Iterable<unknown>): ReadonlySet<string> | null {
+export function stringsOf(list: Iterable<unknown>): ReadonlySet<string> | null {
   // Unlike `every`, a set does not skip the holes of an array.
   const names = new Set(list)
   for (const name of names) if (typeof name !== 'string') return null
@@ -61,12 +61,14 @@ function elementsOf(value: unknown): unknown[] | null {
 }
 
 /** Names a type such as `string`, `null`, `map` or `array with number`, and quotes nothing of the value. */
-function typeName(value: unknown): string {
-  if (typeof value !== 'object') return typeof value
+export function typeName(value: unknown): string {
+  if (typeof value !== 'object') return kindOf(value)
   const name = Object.prototype.toString.call(value).slice('[object '.length, -1).toLowerCase()
-  const wrong = elementsOf(value)?.filter((each) => typeof each !== 'string') ?? []
-  return wrong.length === 0 ? name : `${name} with ${typeof wrong[0]}`
+  const wrong = elementsOf(value)?.filter((each) => typeof each !== 'string' || each === '') ?? []
+  return wrong.length === 0 ? name : `${name} with ${kindOf(wrong[0])}`
 }
+
+const kindOf = (value: unknown): string => (value === '' ? 'empty string' : typeof value)
 
 /** @throws TypeError where a function of the app returns a string, whose letters would be names, or no names */
 export function returnedNamesOf(returned: unknown, option: string): ReadonlySet<string> {

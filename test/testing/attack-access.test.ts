@@ -95,7 +95,8 @@ t.test('a report names the attacks on scopes and roles that cannot be made', asy
     return report.leftOut.filter((each) => / the (?:scope|role) \(/.test(each))
   }
   const scopesOfAll = { access: { scopesOf: () => ['a'] } }
-  const byAccess = 'tokens without the scope ("access.scopesOf" gives it, whatever the token says)'
+  const byAccess =
+    'tokens without the scope ("access.scopesOf" or "scopes" of the issuer gives it, whatever "scope" says)'
   const scope = 'users without the scope (register authnTesting, and they are played)'
   const role = 'users without the role (register authnTesting, and they are played)'
   const both = { scope: 'a', role: 'editor' } as const

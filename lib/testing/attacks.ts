@@ -82,7 +82,8 @@ class Attack {
     }
     if (!isIn || (await this.#isOpen())) return
     const [options, method, material] = [this.#options, this.#method, this.#material]
-    const tokens = badTokens(material, leftOut)
+    const isAnyAudience = options.issuer === undefined && watched?.isAnyAudience === true
+    const tokens = badTokens(material, leftOut, isAnyAudience)
     const statusOf = (request: AttackCase['request']) => this.#statusOf(request)
     const target = { options, method, good, material, tokens, watched, key, leftOut, statusOf }
     for (const casesOf of parts) await this.#play(await casesOf(target))

@@ -29,8 +29,10 @@ export type BrokenToken =
   | 'malformed'
   | 'none'
   | 'notYetValid'
+  | 'otherAudience'
   | 'otherKey'
   | 'otherPurpose'
+  | 'senderConstrained'
   | 'strangeSubject'
   | 'textualExp'
   | 'unknownCritical'
@@ -75,6 +77,12 @@ export const brokenTokens: Readonly<Record<BrokenToken, BrokenRow>> = {
   otherKey: {
     make: (material) => resign({ ...material, key: keyOf('attacker', material.method).privateKey }),
   },
+  // Cognito names the audience in `client_id`.
+  otherAudience: claimed(({ claims }) => {
+    const other = 'https://fastify-authn-test.invalid'
+    return { aud: other, ...(Object.hasOwn(claims, 'client_id') && { client_id: other }) }
+  }),
+  senderConstrained: claimed(() => ({ cnf: { jkt: encode('fastify-authn-test') } })),
   embeddedKey: {
     make: (material) => {
       const { privateKey: key, publicKey } = keyOf('attacker', material.method)
@@ -97,9 +105,13 @@ function siblingOf(method: SigningMethod): SigningMethod {
   return siblings[(siblings.indexOf(method) + 1) % siblings.length] as SigningMethod
 }
 
-/** The broken tokens that can be made. @param leftOut - gets the others */
-export function badTokens(material: Material, leftOut: string[]): Bad[] {
+/** The broken tokens that can be made. @param leftOut - gets the others @param isAnyAudience - whether `aud` is not checked */
+export function badTokens(material: Material, leftOut: string[], isAnyAudience: boolean): Bad[] {
   return Object.entries(brokenTokens).flatMap(([name, { needs, make }]): Bad[] => {
+    if (name === 'otherAudience' && isAnyAudience) {
+      leftOut.push(`${name} ("audience" is false)`)
+      return []
+    }
     if (needs === undefined || material[needs] !== undefined) return [[name, make(material)]]
     leftOut.push(`${name} (${needTexts[needs]} is not known)`)
     return []

@@ -1,10 +1,13 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { routeOf } from '../app/routes.js'
+import { membersOf } from '../authenticators/any-of.js'
+import { tokensOf } from '../authenticators/jwt.js'
 import { channels } from '../events.js'
 import { registrationOf } from '../request/registration.js'
 import { stateOf } from '../request/state.js'
 import { newSimulate, simulateOf, type ActingInjection } from './acting.js'
 import { hasTestKit, testingOf } from './plugin.js'
+import type { Registration } from '../feature.js'
 import type { CookiesTesting } from '../cookies/feature.js'
 import type { Needs } from '../marks/access.js'
 import type { RequestApiKey } from '../../types/api-keys.js'
@@ -20,6 +23,8 @@ export interface Watched extends Needs {
   readonly user: AuthUser
   /** Whether scopes come from elsewhere than the usual claims. */
   readonly hasScopesOf: boolean
+  /** Whether `aud` of a token of our own keys is not checked. */
+  readonly isAnyAudience: boolean
   /** The cookie of an access token; null where the plugin reads none. */
   readonly cookie: string | null
   readonly canAct: boolean
@@ -57,7 +62,7 @@ function watchedOf(event: SuccessEvent | RejectionEvent): Watched {
   const { request, user = {} } = event
   const { server, routeOptions } = request
   const registration = registrationOf(server)
-  const { needs, names = [] } = routeOf(routeOptions.config)?.policy ?? {}
+  const { needs, names = [], members = [] } = routeOf(routeOptions.config)?.policy ?? {}
   const { scope = null, role = null } = needs ?? {}
   const mapped = stateOf(request)?.grants?.scopes
   return {
@@ -67,6 +72,9 @@ function watchedOf(event: SuccessEvent | RejectionEvent): Watched {
     scope,
     role,
     hasScopesOf: (registration?.options.access?.scopesOf ?? mapped) !== undefined,
+    isAnyAudience: members
+      .flatMap(membersOf)
+      .some((each) => tokensOf(each, registration as Registration)?.audience === false),
     cookie: testingOf<CookiesTesting>(server, 'cookies')?.cookieName(request) ?? null,
     canAct: hasTestKit(server),
     names,

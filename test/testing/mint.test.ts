@@ -66,7 +66,12 @@ t.test('a broken token has exactly one flaw', async (t) => {
       (name) => !['exp', 'nbf'].includes(name) && claims[name] !== other[name],
     )
   }
-  const changed: Record<string, string[]> = { withoutSubject: ['sub'], strangeSubject: ['sub'] }
+  const changed: Record<string, string[]> = {
+    withoutSubject: ['sub'],
+    strangeSubject: ['sub'],
+    otherAudience: ['aud'],
+    senderConstrained: ['cnf'],
+  }
   for (const broken of names.filter((name) => name !== 'malformed' && name !== 'confused')) {
     t.strictSame(differs(broken), changed[broken] ?? [], broken)
   }

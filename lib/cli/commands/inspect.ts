@@ -125,7 +125,10 @@ async function verdictOf(token: string, header: Part, options: Options): Promise
   } catch (error) {
     if (!isAuthenticationError(error)) return { valid: null, reason: startupError(error) }
     const { code, cause } = error
-    return { valid: false, code, cause: typeof cause === 'string' ? cause : undefined, key }
+    const aud = cause === 'claim aud' ? unverifiedPart(token, 1)?.aud : undefined
+    const reason = `The token needs jwt.audience (here --audience): its aud is ${quoted(aud)}.`
+    const why = { cause: typeof cause === 'string' ? cause : undefined, key }
+    return { valid: false, code, ...why, ...(aud !== undefined && { reason }) }
   }
 }
 

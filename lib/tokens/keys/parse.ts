@@ -11,6 +11,7 @@ import {
   type KeyTraits,
   type NameOf,
 } from './key.js'
+import { isKey } from './asymmetric.js'
 import { checkWeakness } from './known-secrets.js'
 import type { JwtConfig, KeyPairConfig, SigningMethod } from '../../../types/jwt.js'
 
@@ -59,12 +60,9 @@ function checkFit(traits: KeyTraits, algs: readonly SigningMethod[], wrong: Wron
   }
 }
 
-/** PEM, or a JSON Web Key or Key Set, also after a byte order mark, which \s matches. */
-const asymmetric = /-----\s*BEGIN|^\s*[[{][^]*"kty"\s*:/i
-
 /**
- * Checks an HMAC secret (RFC 7518 §3.2). With a public key as the secret, anyone could sign, so keys are rejected,
- * plain or in base64 (CVE-2023-48223).
+ * Checks an HMAC secret (RFC 7518 §3.2). With a public key as the secret, anyone could sign, so keys are rejected
+ * (CVE-2023-48223).
  */
 export function parseSecret(
   name: string,
@@ -72,9 +70,8 @@ export function parseSecret(
   algs: readonly SigningMethod[],
 ): KeyMaterial {
   const bytes = Buffer.from(secret as string)
-  const text = bytes.toString()
-  if ([text, Buffer.from(text, 'base64').toString()].some((form) => asymmetric.test(form))) {
-    const problem = 'holds a key (PEM, or a JSON Web Key), expected a random secret.'
+  if (isKey(secret)) {
+    const problem = 'holds a key (PEM, DER or a JSON Web Key), expected a random secret.'
     const remedy =
       'Give it as jwt.rsa, jwt.ecdsa or jwt.eddsa; in jwt.keys, as "private" or "public".'
     keyError(name, problem, remedy)

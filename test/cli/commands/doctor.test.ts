@@ -3,7 +3,7 @@ import t from 'tap'
 import { configFromEnv } from '../../../lib/index.js'
 import { startupError, variables } from '../../../lib/cli/environment.js'
 import { cli } from '../../helpers/cli.js'
-import { encryptedPem, passphrase } from '../../helpers/keys.js'
+import { derOf, encryptedPem, passphrase } from '../../helpers/keys.js'
 import { keys, privatePem, publicPem } from '../../helpers/tokens.js'
 
 type Env = Record<string, string>
@@ -12,6 +12,8 @@ const secret = 'qF3-Zk8_wLr1Tn5Yd7Hs0Xv2Bm4Gc6Pj9Ae'
 const production = { NODE_ENV: 'production' }
 const rsa = privatePem(keys.rsa.privateKey)
 const ec = privatePem(keys.p256.privateKey)
+const jwk = JSON.stringify(JSON.stringify(keys.p256.publicKey.export({ format: 'jwk' })))
+const der = derOf(keys.p256.publicKey).toString('base64')
 const basic = { AUTH_BASIC_USERNAME: 'admin', AUTH_BASIC_PASSWORD: 'open sesame 42' }
 
 async function doctor(env: Env, words: readonly string[] = []) {
@@ -54,6 +56,8 @@ t.test('doctor reports what would make startup fail, and prints no value', async
   const pairs = { AUTH_JWT_RSA_PRIVATE: rsa, AUTH_JWT_ECDSA_PRIVATE: ec }
   const broken: [env: Env, problem: RegExp, words?: string[]][] = [
     [{ AUTH_JWT_SECRET: 'short' }, /^error: AUTH_JWT_SECRET: is 40 bits/],
+    [{ AUTH_JWT_SECRET: jwk }, /^error: AUTH_JWT_SECRET: holds a key/],
+    [{ AUTH_JWT_SECRET: der }, /^error: AUTH_JWT_SECRET: holds a key/],
     [{ AUTH_JWT_SECRET: 'x'.repeat(64) }, /^error: AUTH_JWT_SECRET: .*fastify-authn secret/],
     [{ AUTH_JWT_SECRET: secret, AUTH_JWT_EXPIRY: '15m' }, /^error: .*AUTH_JWT_EXPIRY/],
     [{ AUTH_JWT_SECRET: secret }, /^error: AUTH_JWT_RSA: is missing/, ['--alg', 'RS256']],

@@ -118,6 +118,24 @@ t.test('an invalid token exits with 1 and shows the code and the cause', async (
   t.match(half.stdout, /^Header\n {2}alg {2}"HS256"\n/, 'what can be read is shown')
 })
 
+t.test('inspect names the audience that a token needs', async (t) => {
+  const good = { sub: 'alice', exp: epochSeconds() + 60 }
+  const rows: [aud: unknown, words: string[], shown: RegExp][] = [
+    ['b', [], /needs jwt\.audience .*"b"\.$/],
+    [['b', 'c'], ['--audience', 'a'], /needs jwt\.audience .*\["b","c"\]\.$/],
+    [null, [], /needs jwt\.audience .*null\.$/],
+  ]
+  for (const [aud, words, reason] of rows) {
+    const token = sign({ ...good, aud })
+    t.match(await inspectJson(token, words), { valid: false, cause: 'claim aud', reason })
+    const { stdout } = await cli(['inspect', ...words], { env, stdin: piped(token) })
+    t.match(stdout.trim(), reason)
+  }
+  const none = await inspectJson(sign(good), ['--audience', 'a'])
+  t.strictSame([none.cause, none.reason], ['claim aud', undefined])
+  t.match(await inspectJson(sign({ ...good, aud: 'b' }), ['--audience', 'b']), { valid: true })
+})
+
 t.test('inspect says of what is no token that it is none, with and without keys', async (t) => {
   const token = service.generateToken('alice')
   const [head, body, signature] = token.split('.')

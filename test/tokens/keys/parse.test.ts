@@ -1,5 +1,7 @@
+import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { JwtService } from '../../../lib/index.js'
+import { isKey } from '../../../lib/tokens/keys/asymmetric.js'
 import { certificateOf, pemOf } from '../../helpers/certificate.js'
 import { rejectionOf, reveals, thrownBy } from '../../helpers/errors.js'
 import { derOf, encryptedPem, hmacSecret, moreKeys, passphrase } from '../../helpers/keys.js'
@@ -47,7 +49,32 @@ t.test('a secret needs 256 bits, counted in bytes of UTF-8', async (t) => {
   }
 })
 
-t.test('a PEM or JSON Web Key as a secret makes startup fail', async (t) => {
+/** DER as files, variables and tools hand it on. */
+function spellings(title: string, der: Buffer): Record<string, string | Buffer> {
+  const mark = Buffer.from('\ufeff')
+  return {
+    [`DER, ${title}`]: der,
+    [`DER, ${title}, as a string`]: der.toString('latin1'),
+    [`DER, ${title}, after a byte order mark`]: Buffer.concat([mark, der]),
+    [`DER, ${title}, in base64`]: der.toString('base64'),
+    [`DER, ${title}, in base64url`]: der.toString('base64url'),
+    [`DER, ${title}, in base64 after a byte order mark`]: `\ufeff${der.toString('base64')}`,
+    [`DER, ${title}, after a byte order mark in base64`]: Buffer.concat([mark, der]).toString(
+      'base64',
+    ),
+    [`DER, ${title}, in lines of base64`]: der.toString('base64').replaceAll(/.{64}/g, '$&\n'),
+  }
+}
+
+t.test('10,000 random secrets in each form are taken for no key', async (t) => {
+  for (const form of ['base64', 'base64url', 'hex'] as const) {
+    const secrets = Array.from({ length: 10_000 }, () => randomBytes(64).toString(form))
+    t.strictSame(secrets.filter(isKey), [], form)
+    t.ok(new JwtService({ secret: secrets[0] }).canSign('HS512'), `${form}: is accepted`)
+  }
+})
+
+t.test('a key as a secret makes startup fail', async (t) => {
   const jwk = keys.rsa.publicKey.export({ format: 'jwk' })
   const base64 = (text: string): string => Buffer.from(text).toString('base64')
   const cases: Record<string, string | Buffer> = {
@@ -68,6 +95,34 @@ t.test('a PEM or JSON Web Key as a secret makes startup fail', async (t) => {
     'base64 of a JWK': base64(JSON.stringify(jwk)),
     JWKS: JSON.stringify({ keys: [jwk] }),
     'a list of JWKs': JSON.stringify([jwk, jwk]),
+    'JWK inside other text': `AUTH_JWT_SECRET=${JSON.stringify(jwk)} # from the provider`,
+    'JWK in a JSON string': JSON.stringify(JSON.stringify(jwk)),
+    'JWK in a JSON string, twice': JSON.stringify(JSON.stringify(JSON.stringify(jwk))),
+    'JWK with an escaped letter': JSON.stringify(jwk).replace('kty', String.raw`\u006Bty`),
+    'JWK with escaped quotes': JSON.stringify(jwk).replaceAll('"', String.raw`\u0022`),
+    'JWK in single quotes': JSON.stringify(jwk).replaceAll('"', "'"),
+    'JWK in a URL': encodeURIComponent(JSON.stringify(jwk)),
+    'JWK in HTML': JSON.stringify(jwk).replaceAll('"', '&quot;'),
+    'JWK in UTF-16': Buffer.from(`\ufeff${JSON.stringify(jwk)}`, 'utf16le'),
+    'base64url of a JWK in a JSON string': Buffer.from(
+      JSON.stringify(JSON.stringify(jwk)),
+    ).toString('base64url'),
+    ...spellings('SPKI', keys.p256.publicKey.export({ type: 'spki', format: 'der' })),
+    ...spellings('SPKI, Ed25519', keys.ed25519.publicKey.export({ type: 'spki', format: 'der' })),
+    ...spellings('PKCS#1, public', pkcs1),
+    ...spellings('PKCS#1, private', keys.rsa.privateKey.export({ type: 'pkcs1', format: 'der' })),
+    ...spellings('PKCS#8', derOf(keys.p256.privateKey)),
+    ...spellings(
+      'PKCS#8, encrypted',
+      keys.p256.privateKey.export({
+        type: 'pkcs8',
+        format: 'der',
+        cipher: 'aes-256-cbc',
+        passphrase,
+      }),
+    ),
+    ...spellings('SEC 1', keys.p256.privateKey.export({ type: 'sec1', format: 'der' })),
+    ...spellings('a certificate', certificate),
   }
   for (const [title, secret] of Object.entries(cases)) {
     const inSet = { alg: 'HS256', kid: 'a', state: 'sign', secret } as const

@@ -28,7 +28,6 @@ const readers: readonly ((key: Buffer) => unknown)[] = [
   (key) => createPublicKey({ key, format: 'der', type: 'spki' }),
   (key) => createPublicKey({ key, format: 'der', type: 'pkcs1' }),
   (key) => createPrivateKey({ key, format: 'der', type: 'pkcs8' }),
-  (key) => createPrivateKey({ key, format: 'der', type: 'pkcs1' }),
   (key) => createPrivateKey({ key, format: 'der', type: 'sec1' }),
   (key) => new X509Certificate(key),
 ]

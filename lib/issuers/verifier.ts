@@ -18,14 +18,11 @@ const unknownKid = 'kid unknown'
 export class IssuerVerifier {
   readonly source: KeySource
   readonly issuer: ResolvedIssuer
-  /** What the options `roles` and `scopes` find in claims; null without them. */
   readonly grantsOf: ReturnType<typeof grantsReader>
 
   constructor(issuer: ResolvedIssuer, cache: TokenCacheLimits | false, log: FastifyBaseLogger) {
     this.issuer = issuer
-    this.grantsOf = grantsReader(issuer, (path, found) => {
-      log.warn({ issuer: issuer.name, path, found }, 'A claim holds no names of roles or scopes')
-    })
+    this.grantsOf = grantsReader(issuer, log)
     // Each key set has a cache of its own: when the issuer withdraws a key, its tokens go with it.
     const verifierOf = (keys: IssuerKeys): VerifySignature => {
       const verify: VerifySignature = (token) => verifySignature(token, issuer, keys)

@@ -1,3 +1,4 @@
+import type { FastifyBaseLogger } from 'fastify'
 import { ownProperty } from '../common/objects.js'
 import { onceAMinute } from '../common/once-a-minute.js'
 import { oneOrMore, text } from '../options/check.js'
@@ -8,18 +9,15 @@ const bracketed = String.raw`\["(?:[^"\\\u0000-\u001f]|\\["\\])+"\]`
 const pattern = String.raw`^(?:${plain}|${bracketed})(?:\.${plain}|${bracketed})*$`
 const form = `a path such as 'realm_access.roles', other names in brackets: '["https://example.com/roles"]'`
 const onePath = text(form, { pattern, quoted: true })
-
 export const claimPaths = oneOrMore(onePath, `${form}; or an array of 1 to 20`, 20)
 
 type Paths = string | readonly string[] | undefined
-
-/** Gets the path of a value that gives no names, and the type of the value. */
-type Report = (path: string, found: string) => void
+type Mapping = { readonly name: string; readonly roles?: Paths; readonly scopes?: Paths }
 
 /** Reads the roles and scopes at paths of claims, once for claims that are cached; null where there are no paths. */
-export function grantsReader(options: { roles?: Paths; scopes?: Paths }, report: Report) {
-  const roles = namesReader(options.roles, false, report)
-  const scopes = namesReader(options.scopes, true, report)
+export function grantsReader(issuer: Mapping, log: FastifyBaseLogger) {
+  const roles = namesReader(issuer.roles, false, log.child({ issuer: issuer.name }))
+  const scopes = namesReader(issuer.scopes, true, log.child({ issuer: issuer.name }))
   const read = (claims: object) =>
     ({ roles: roles?.(claims), scopes: scopes?.(claims), isLimit: false }) as const
   const known = new WeakMap<object, ReturnType<typeof read>>()
@@ -32,24 +30,23 @@ export function grantsReader(options: { roles?: Paths; scopes?: Paths }, report:
 }
 
 /** @param isSplit - whether a string holds several names; a role may contain spaces */
-function namesReader(paths: Paths, isSplit: boolean, report: Report) {
+function namesReader(paths: Paths, isSplit: boolean, log: FastifyBaseLogger) {
   if (paths === undefined) return undefined
   const readers = [paths].flat().map((path) => {
-    const [steps, isDue] = [stepsOf(path), onceAMinute()]
+    const found = path.match(new RegExp(`${plain}|${bracketed}`, 'g')) as string[]
+    const steps = found.map((step) => (step[0] === '[' ? (JSON.parse(step) as [string])[0] : step))
+    const isDue = onceAMinute()
     return (claims: object): string[] => {
       const value = steps.reduce(memberOf, claims)
       const names = value === undefined ? [] : namesIn(value, isSplit)
-      if (names === null && isDue()) report(path, typeName(value))
+      if (names === null && isDue()) log.warn({ path, found: typeName(value) }, noNames)
       return [...(names ?? [])]
     }
   })
   return (claims: object) => new Set(readers.flatMap((read) => read(claims)))
 }
 
-function stepsOf(path: string): string[] {
-  const steps = path.match(new RegExp(`${plain}|${bracketed}`, 'g')) as string[]
-  return steps.map((step) => (step.startsWith('[') ? (JSON.parse(step) as [string])[0] : step))
-}
+const noNames = 'A claim holds no names of roles or scopes'
 
 /** Own members of objects alone: neither lists nor strings have any that count. */
 function memberOf(value: unknown, name: string): unknown {

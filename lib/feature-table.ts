@@ -15,6 +15,7 @@ export type * from '../types/api-keys.js'
 export type * from '../types/cookies.js'
 export type * from '../types/issuers.js'
 export type * from '../types/login-with.js'
+export type * from '../types/resource.js'
 export type * from '../types/session-api.js'
 export type * from '../types/sessions.js'
 
@@ -26,8 +27,11 @@ interface FeatureRow {
   readonly rejections?: RejectionTable
   /** The names of its events, whose channels exist although the feature is off. */
   readonly events?: readonly (keyof AuthnEvents)[]
-  /** Whether it has an `api`. Where it is off, reading that member of `app.authn` throws and names the option. */
-  readonly hasApi?: boolean
+  /**
+   * Whether it has an `api`. Where it is off, reading that member of `app.authn` throws and names the option, or gives
+   * null.
+   */
+  readonly hasApi?: boolean | 'or null'
   /** The member of `app.authn.stats()` where the feature is off. Default: none, so that its type is optional. */
   readonly noStats?: object
 }
@@ -48,6 +52,7 @@ export const features: Record<string, FeatureRow> = {
     isOn: ({ jwtService }) => jwtService.publish !== undefined,
     load: () => import('./jwks/feature.js'),
   },
+  resource: { load: () => import('./resource/feature.js'), hasApi: 'or null' },
   issuers: {
     load: () => import('./issuers/feature.js'),
     rejections: ofIssuers,

@@ -16,7 +16,7 @@ import type {
 import type { JwtService } from './tokens/service.js'
 import type { Authenticator } from '../types/authenticator.js'
 import type { AuthenticationErrorLike } from '../types/errors.js'
-import type { AuthMode, NeededNames } from '../types/marks.js'
+import type { AuthMode } from '../types/marks.js'
 import type { MessageKey } from '../types/messages.js'
 import type { AuthnOptions } from '../types/options.js'
 
@@ -70,12 +70,12 @@ export interface Feature {
   /** Called for every request to a protected route that has a user, or may go without one. */
   onPass?(request: FastifyRequest, reply: FastifyReply): void
   /**
-   * More parameters of Bearer challenges (RFC 9110 §11.2), by name.
-   * @param about - the status of the response, and what the mark of the route asks for; null for nothing
+   * More parameters of Bearer challenges (RFC 9110 §11.2), by name. The Bearer challenge is then the first one.
+   * @param about - the status of the response, and the scopes that a client of the route has to request; null for none
    */
   challenge?(about: {
     readonly status: number
-    readonly scope: NeededNames | null
+    readonly scope: string | null
   }): Readonly<Record<string, string>>
   /** Called with the registration that it belongs to, before authenticators and routes are initialized. */
   open?(registration: Registration): void
@@ -84,7 +84,7 @@ export interface Feature {
   /** Called at the end of each registration of the app, this one and later ones. @throws ERR_AUTH_OPTION */
   check?(registration: Registration, all: readonly Registration[]): void
   /** Called when the app gets ready, with the protected routes of the registration. @throws ERR_AUTH_OPTION */
-  checkRoutes?(routes: readonly { readonly name: string; readonly policy: RoutePolicy }[]): void
+  checkRoutes?(routes: readonly CheckedRoute[]): void
   /** For API documents. */
   readonly notes?: {
     /**
@@ -107,6 +107,15 @@ export interface Feature {
   close?(): void | Promise<void>
   /** For the test kit alone. */
   readonly testing?: object
+}
+
+/** A protected route of a registration. */
+export interface CheckedRoute {
+  /** Its methods and its URL. */
+  readonly name: string
+  readonly policy: RoutePolicy
+  /** Whether its schema has `hide`, so that no API document shows it. */
+  readonly isHidden: boolean
 }
 
 /** Makes the tokens of a user who has logged in. It rejects with an AuthenticationFault or an AuthenticationError. */

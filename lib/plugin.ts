@@ -152,7 +152,9 @@ function attach(record: AppRecord, registration: Registration): void {
   for (const name of Object.keys(table).filter((each) => table[each]?.hasApi)) {
     if (name in authn) continue
     // The property is not enumerable, so that printing or copying `app.authn` does not read it.
-    Object.defineProperty(authn, name, { get: notSet(`app.authn.${name}`, `"${name}"`) })
+    const isNull = table[name]?.hasApi === 'or null'
+    const get = isNull ? () => null : notSet(`app.authn.${name}`, `"${name}"`)
+    Object.defineProperty(authn, name, { get })
   }
   decorate(app, 'authn', authn)
   if (!hasKeys) return

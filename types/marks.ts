@@ -52,6 +52,14 @@ export type AccessNeed =
       readonly all?: never
     }
 
+/** What `grantsOf()` returns. */
+export interface Grants {
+  /** The scopes of the user. */
+  readonly scopes: ReadonlySet<string>
+  /** The roles of the user. */
+  readonly roles: ReadonlySet<string>
+}
+
 /** An {@link AccessNeed} that was read. */
 export type NeededNames =
   | {

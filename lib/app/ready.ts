@@ -8,7 +8,7 @@ import { pluginRouteOf } from '../http/plugin-route.js'
 import { registrationOf } from '../request/registration.js'
 import type { Registration, RoutePolicy } from '../feature.js'
 import { requireMarks } from './require-marks.js'
-import { decide, markOf, methodsOf, type DeclaredRoute } from './routes.js'
+import { decide, isHidden, markOf, methodsOf, type DeclaredRoute } from './routes.js'
 import { visible } from './table.js'
 import type { AppRecord } from './app-record.js'
 
@@ -35,7 +35,8 @@ function tellFeatures({ registered }: AppRecord, routes: readonly DeclaredRoute[
   for (const registration of [...registered].flatMap((scope) => registrationOf(scope) ?? [])) {
     const own = routes.flatMap((route) => {
       const { policy } = route
-      return policy?.registration === registration ? [{ name: nameOf(route), policy }] : []
+      if (policy?.registration !== registration) return []
+      return [{ name: nameOf(route), policy, isHidden: isHidden(route) }]
     })
     for (const feature of registration.features) feature.checkRoutes?.(own)
   }

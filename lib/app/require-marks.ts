@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { AuthnUsageError } from '../errors/errors.js'
 import { isAutomaticHead, isCorsPreflight, isWithin, urlsOf } from './fastify.js'
-import { markOf, methodsOf, type DeclaredRoute } from './routes.js'
+import { isHidden, markOf, methodsOf, type DeclaredRoute } from './routes.js'
 import { listOf } from '../common/list-of.js'
 import { visible } from './table.js'
 import type { AppRecord } from './app-record.js'
@@ -31,15 +31,15 @@ export function requireMarks(
   if (!middleware) rejectMiddleware(instances, scope)
 }
 
-function describe({ options, server, url }: DeclaredRoute): UndecidedRoute[] {
-  const { hide } = (options.schema ?? {}) as { hide?: unknown }
+function describe(route: DeclaredRoute): UndecidedRoute[] {
+  const { options, server, url } = route
   return urlsOf(options, url).map((url) => ({
     methods: methodsOf(options.method),
     url,
     constraints: { ...options.constraints },
     isAutomaticHead: isAutomaticHead(options),
     prefix: server.prefix,
-    isHidden: hide === true,
+    isHidden: isHidden(route),
     config: { ...options.config },
   }))
 }

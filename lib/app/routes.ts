@@ -135,6 +135,11 @@ export function routeMark({ options, get }: DeclaredRoute): unknown {
   return markIn(get?.options.config) ?? markIn(options.config)
 }
 
+/** Whether API documents leave a route out. */
+export function isHidden({ options: { schema } }: DeclaredRoute): boolean {
+  return (schema as { hide?: unknown } | undefined)?.hide === true
+}
+
 export function methodsOf(method: string | readonly string[]): string[] {
   return [method].flat().toSorted()
 }

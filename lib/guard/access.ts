@@ -1,12 +1,16 @@
+import type { FastifyRequest } from 'fastify'
 import { testGrants } from '../common/kit.js'
 import { isThenable } from '../common/objects.js'
 import { rejection, rejectionOrFault } from '../errors/errors.js'
 import { isGone } from '../http/disconnect.js'
 import { meets, needsText, type Needs } from '../marks/access.js'
+import { requireRegistration } from '../request/registration.js'
 import { claimsOf, stateOf } from '../request/state.js'
 import { returnedNamesOf, rolesOf, scopesOf } from '../users/granted.js'
 import { withUserTimeout } from '../users/user.js'
+import type { Registration } from '../feature.js'
 import type { Guarded } from './decision.js'
+import type { Grants } from '../../types/marks.js'
 import type { AccessOptions } from '../../types/options.js'
 import type { AuthUser } from '../../types/user-service.js'
 
@@ -32,7 +36,8 @@ export function requireAccess(
 ): void {
   let granted: Granted | Promise<Granted>
   try {
-    granted = grantedTo(user, guarded, steps[key].source)
+    const { request, policy } = guarded
+    granted = grantedTo(user, request, policy.registration, steps[key].source)
   } catch (error) {
     return guarded.onError(rejectionOrFault('ERR_AUTH_ACCESS', error))
   }
@@ -47,6 +52,26 @@ export function requireAccess(
     unlessGone((names) => compare(guarded, needs, user, key, names)),
     unlessGone((error: unknown) => guarded.onError(rejectionOrFault('ERR_AUTH_ACCESS', error))),
   )
+}
+
+/**
+ * The scopes and roles of the user of a request, as marks see them: for checks inside of one route, such as tools of MCP or
+ * fields of GraphQL. The functions of `access` are called anew each time.
+ *
+ * @returns copies; empty sets in anonymous requests
+ * @throws (rejects) `ERR_AUTH_ACCESS` (500) where a function of `access` fails; an AuthenticationError that it throws stays
+ */
+export async function grantsOf(request: FastifyRequest): Promise<Grants> {
+  const { user = null } = stateOf(request) ?? {}
+  if (user === null) return { scopes: new Set(), roles: new Set() }
+  try {
+    const registration = requireRegistration('grantsOf()', request.server)
+    const scopes = await grantedTo(user, request, registration, 'scopesOf')
+    const roles = await grantedTo(user, request, registration, 'rolesOf')
+    return { scopes: new Set(scopes), roles: new Set(roles) }
+  } catch (error) {
+    throw rejectionOrFault('ERR_AUTH_ACCESS', error)
+  }
 }
 
 /** Rejects the user, or goes on with the role after the scope. */
@@ -64,12 +89,13 @@ function compare(guarded: Guarded, needs: Needs, user: AuthUser, key: Key, grant
 /** The scopes or roles of a user: from a test, from the app, or else from the token or from the user. */
 function grantedTo(
   user: AuthUser,
-  { request, policy }: Guarded,
+  request: FastifyRequest,
+  registration: Registration,
   source: keyof AccessOptions,
 ): Granted | Promise<Granted> {
   const fromTest = testGrants.get(request)?.[source]
   if (fromTest !== undefined) return fromTest
-  const { access, userServiceTimeout } = policy.registration.options
+  const { access, userServiceTimeout } = registration.options
   const ask = access?.[source]
   const { scopes, roles, isLimit = false } = stateOf(request)?.grants ?? {}
   const given = source === 'scopesOf' ? scopes : roles
@@ -77,7 +103,7 @@ function grantedTo(
   if (ask === undefined && source === 'scopesOf') return scopesOf(claimsOf(request))
   if (ask === undefined) {
     return rolesOf(user, (field, found) => {
-      if (policy.registration.isRoleReportDue()) request.log.warn({ field, found }, noRoles)
+      if (registration.isRoleReportDue()) request.log.warn({ field, found }, noRoles)
     })
   }
   const answer: unknown = ask.call(access, user, request)

@@ -52,11 +52,13 @@ export function setChallenges(
     error_description: description,
     ...(lacksScope && needed !== null && { scope: needed }),
   }
-  const isBearer = sameAs('Bearer')
-  const isBasic = sameAs('Basic')
-  const more = features.map((feature) => feature.challenge?.({ status, scope }) ?? {})
+  const more = features
+    .map((each) => each.challenge?.({ status, scope: needed }))
+    .filter((each) => each !== undefined)
   const ofBearer = Object.assign({ realm }, problem, ...more) as Record<string, string>
-  const challenges = (lacksScope ? schemes.filter(isBearer) : schemes).map((scheme) =>
+  // MCP clients read the first challenge alone.
+  const inOrder = more.length === 0 ? schemes : schemes.toSorted(bearerFirst)
+  const challenges = (lacksScope ? schemes.filter(isBearer) : inOrder).map((scheme) =>
     // Basic challenges have `charset` (RFC 7617 §2.1).
     challenge(
       scheme,
@@ -127,6 +129,11 @@ export function challengeSchemes(authenticator: Authenticator): readonly string[
 function sameAs(scheme: string): (other: string) => boolean {
   return (other) => other.toLowerCase() === scheme.toLowerCase()
 }
+
+const isBearer = sameAs('Bearer')
+const isBasic = sameAs('Basic')
+const bearerFirst = (one: string, other: string): number =>
+  Number(isBearer(other)) - Number(isBearer(one))
 
 function rowOf({ code }: AuthenticationErrorLike): RejectionRow {
   return rejectionOf(code) as RejectionRow

@@ -8,7 +8,7 @@ import type { AuthMark } from '../../types/marks.js'
 export interface PluginRoute {
   /** The name of the route in errors and API documents; in events and the log if {@link authenticator} is not set. */
   readonly kind: string
-  readonly method: 'GET' | 'POST'
+  readonly method: 'GET' | 'POST' | 'OPTIONS'
   /** The path below the prefix of the scope. */
   readonly path: string
   /** Default: the scope of the registration. */

@@ -30,11 +30,14 @@ export interface IssuersTesting {
 }
 
 /** The option `issuers`: an authenticator for each. It fetches nothing before `ready()`. @throws ERR_AUTH_OPTION */
-export function create({ resolved, options, jwtService, log }: FeatureContext<Issuers>): Feature {
+export function create(context: FeatureContext<Issuers>): Feature {
+  const { resolved, resolvedBefore, options, jwtService, log } = context
   const taken = Object.keys(options.authenticators)
   const given = options.jwt?.tokenCache
   const cache = given !== false && withDefaults(defaults.tokenCache, given)
-  const opened = resolveIssuers(resolved, taken, jwtService.issuer).map((issuer) => {
+  const { audience } = (resolvedBefore.resource ?? {}) as Partial<Pick<ResolvedIssuer, 'audience'>>
+  const all = resolveIssuers(resolved, taken, jwtService.issuer, audience)
+  const opened = all.map((issuer) => {
     const verifier = new IssuerVerifier(issuer, cache, log)
     const authenticator = issuerAuthenticator(verifier, options.userServiceTimeout)
     return { name: issuer.name, authenticator, verifier, source: verifier.source }

@@ -1,5 +1,6 @@
 import * as Type from '@sinclair/typebox/type'
 import { signingMethods } from '../common/algorithms.js'
+import { isPlain } from '../common/objects.js'
 import { wrongOption } from '../errors/errors.js'
 import { checkAddress } from '../options/address.js'
 import { check, anyFunction, byName, oneOf, optional, strict, text } from '../options/check.js'
@@ -41,13 +42,18 @@ export type ResolvedIssuer = ReturnType<typeof resolveIssuer>
 
 const builtIn = new Set(['jwt', 'basic', 'configBasic'])
 
-/** @param taken - the names of the app's authenticators. @param own - the issuer of tokens that the app signs itself */
+/**
+ * @param taken - the names of the app's authenticators
+ * @param own - the issuer of tokens that the app signs itself
+ * @param audience - the default: that of the option `resource`
+ */
 export function resolveIssuers(
   issuers: Readonly<Record<string, IssuerOptions>>,
   taken: readonly string[],
   own: string | undefined,
+  audience?: readonly string[],
 ): ResolvedIssuer[] {
-  const all = Object.entries(issuers).map(([name, issuer]) => resolveIssuer(name, issuer))
+  const all = Object.entries(issuers).map(([name, issuer]) => resolveIssuer(name, issuer, audience))
   for (const [index, { name, issuer }] of all.entries()) {
     if (name === '') wrong('issuers', 'found an issuer without a name, expected one for "use".')
     if (builtIn.has(name) || taken.includes(name)) {
@@ -68,9 +74,13 @@ export function resolveIssuers(
   return all
 }
 
-function resolveIssuer(name: string, given: IssuerOptions) {
+function resolveIssuer(name: string, own: IssuerOptions, byDefault?: readonly string[]) {
+  const given: unknown = own
   const place = `issuers.${name}`
-  const checked = check<IssuerOptions>(issuerSchema, given, place)
+  // A `client_id` is that of a client, and never the identifier of the resource.
+  const isOpen = isPlain(given) && !('audience' in given || given.audienceClaim === 'client_id')
+  const whole = isOpen && byDefault ? { ...given, audience: byDefault } : given
+  const checked = check<IssuerOptions>(issuerSchema, whole, place)
   const { issuer, jwksUri, profile, audienceClaim = 'aud' } = checked
   const remedy = ' If the issuer is not such an address, set "jwksUri".'
   if (jwksUri === undefined) checkAddress(`${place}.issuer`, issuer, true, remedy)
@@ -83,7 +93,7 @@ function resolveIssuer(name: string, given: IssuerOptions) {
     issuer,
     audience: audienceClaim === 'aud' && audience,
   }
-  const user: IssuerOptions['user'] = (claims, request) => given.user(claims, request)
+  const user: IssuerOptions['user'] = (claims, request) => own.user(claims, request)
   return { ...checked, name, audience, audienceClaim, user, rules }
 }
 

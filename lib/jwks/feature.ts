@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { digestOf } from '../common/digest.js'
+import { sendPublic } from '../http/public-document.js'
 import type { Feature, FeatureContext } from '../feature.js'
 import type { JwtService } from '../tokens/service.js'
 
@@ -11,9 +11,6 @@ interface Published {
 
 /** The services whose keys are published, by the root of the app and by the path. */
 const published = new WeakMap<FastifyInstance, Map<string, Published>>()
-
-/** Seconds for which clients may cache the key set: fewer than a new key is published before it signs. */
-const maxAge = 300
 
 /**
  * The option `jwt.publish`: a public route with the public keys (RFC 7517 §5). It belongs to the root, since clients
@@ -39,15 +36,9 @@ export function create({ app, root, jwtService }: FeatureContext): Feature {
           scope: root,
           option: 'jwt.publish',
           ifTaken: "Choose another path: jwt: { publish: '/keys.json' }",
-          work({ headers }, reply) {
+          work(request, reply) {
             const text = JSON.stringify(entry.service.jwks())
-            const tag = `"${digestOf(text)}"`
-            void reply.header('cache-control', `public, max-age=${maxAge}`).header('etag', tag)
-            const condition = headers['if-none-match'] ?? ''
-            // The comparison is weak (RFC 9110 §13.1.2): it ignores `W/` before a tag.
-            const tags: readonly string[] = condition.match(/"[^"]*"/g) ?? []
-            if (condition === '*' || tags.includes(tag)) return reply.code(304).send()
-            return reply.header('content-type', 'application/jwk-set+json').send(Buffer.from(text))
+            return sendPublic(request, reply, 'application/jwk-set+json', text)
           },
         },
       ]

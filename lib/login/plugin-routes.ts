@@ -25,7 +25,7 @@ export function declarePluginRoute(registration: Registration, route: PluginRout
   const limit = scope.initialConfig.bodyLimit ?? bodyLimit
   const declared: RouteOptions = {
     ...(registration.errorBody && { errorHandler: errorHandlerOf(registration, route) }),
-    ...(method === 'GET' ? { exposeHeadRoute: true } : { bodyLimit: Math.min(bodyLimit, limit) }),
+    ...(method === 'POST' ? { bodyLimit: Math.min(bodyLimit, limit) } : { exposeHeadRoute: true }),
     ...options,
     method,
     url: path,
@@ -76,7 +76,7 @@ function firstHook(
   { kind, method }: PluginRoute,
 ): onRequestHookHandler {
   return (request, reply, done) => {
-    if (method === 'GET') return done()
+    if (method !== 'POST') return done()
     // Caches must not store a token (RFC 6749 section 5.1); error replies get the same header.
     void reply.header('cache-control', 'no-store')
     const error = requestProblemOf(request, registration, null)

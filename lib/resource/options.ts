@@ -1,0 +1,70 @@
+import * as Type from '@sinclair/typebox/type'
+import { wrongOption } from '../errors/errors.js'
+import { secureAddress } from '../http/address.js'
+import { accessNames } from '../marks/access.js'
+import { checkAddress, quotedAddress } from '../options/address.js'
+import { nonEmpty, optional, or, strict, text } from '../options/check.js'
+import type { ResourceOptions } from '../../types/resource.js'
+
+export const wellKnown = '/.well-known/oauth-protected-resource'
+
+const address = optional(text('an address', { quoted: true }))
+const identifier = text('the URL of the resource', { quoted: true })
+const object = strict(
+  {
+    identifier,
+    authorizationServers: optional(
+      Type.Array(nonEmpty, { minItems: 1, description: 'a non-empty array of addresses' }),
+    ),
+    scopesSupported: optional(
+      or(false, Type.Array(accessNames.scope, { description: 'an array of scopes' })),
+    ),
+    name: optional(text('a non-empty string')),
+    documentation: address,
+    policy: address,
+    termsOfService: address,
+  },
+  'an object with identifier',
+)
+
+export const schema = Type.Union([identifier, object], {
+  description: 'the URL of the resource, or an object with identifier',
+  quoted: true,
+})
+
+export interface ResolvedResource extends ResourceOptions {
+  /** The path of the metadata (RFC 9728 §3.1). */
+  readonly path: string
+  readonly metadataUrl: string
+  /** The default of `issuers.*.audience`. */
+  readonly audience: readonly string[]
+}
+
+/** @throws ERR_AUTH_OPTION */
+export function resolve(given: string | ResourceOptions): ResolvedResource {
+  const isText = typeof given === 'string'
+  const resource = isText ? { identifier: given } : given
+  const { origin, pathname } = readIdentifier(isText ? '' : '.identifier', resource.identifier)
+  for (const [index, server] of (resource.authorizationServers ?? []).entries())
+    checkAddress(`resource.authorizationServers.${index}`, server, true)
+  for (const name of ['documentation', 'policy', 'termsOfService'] as const) {
+    const page = resource[name]
+    if (page !== undefined) checkAddress(`resource.${name}`, page, false)
+  }
+  const path = `${wellKnown}${pathname.replace(/\/$/, '')}`
+  // Clients that read the identifier as a WHATWG URL request tokens for the second spelling.
+  const audience = pathname === '/' ? [origin, `${origin}/`] : [resource.identifier]
+  return { ...resource, path, metadataUrl: `${origin}${path}`, audience }
+}
+
+/** Accepts the one spelling of a URL that all clients have, since they compare it character by character. */
+function readIdentifier(member: string, found: string): URL {
+  const url = secureAddress(found)
+  const spelling = url && `${url.origin}${url.pathname}`
+  const isExact = spelling !== null && [found, `${found}/`].includes(spelling)
+  // Other characters would be parameters of the route, or have several spellings.
+  if (isExact && /^(?:\/[\w.~!$&'+,;=@-]+)*\/?$/.test(url!.pathname)) return url!
+  return wrongOption(
+    `option "resource${member}": found ${quotedAddress(found)}, expected a URL with https (http only to a loopback address), scheme and host in lower case, without default port, credentials, query, fragment, dot segments, and with no other characters in its path than letters, digits and -._~!$&'+,;=@`,
+  )
+}

@@ -15,7 +15,7 @@ import type { JwtService } from '../lib/tokens/service.js'
 import type { Authn } from './authn.js'
 import type { UserUnder } from './marked-routes.js'
 import type { RouteMark } from './marks.js'
-import type { AuthnOptions } from './options.js'
+import type { AnyAuthnOptions } from './options.js'
 import type { AuthnPlugin, RejectedRegister } from './plugin.js'
 import type { RequestExtra } from './request-extra.js'
 import type { StoredUser, UnstatedUser } from './user-service.js'
@@ -47,7 +47,7 @@ declare module 'fastify' {
      */
     <Stored extends StoredUser & object = UnstatedUser>(
       plugin: AuthnPlugin | Promise<{ default: AuthnPlugin }>,
-      opts: FastifyRegisterOptions<AuthnOptions<Stored>>,
+      opts: FastifyRegisterOptions<AnyAuthnOptions<Stored>>,
     ): T
   }
 

@@ -142,6 +142,16 @@ export interface AuthnOptions<Stored extends object = StoredUser> {
   defaultLanguage?: string | undefined
 }
 
+/** What the options may look like. A feature whose option changes the type of others adds a shape. */
+export interface AuthnOptionShapes<Stored extends object> {
+  /** Without such features. */
+  standard: AuthnOptions<Stored>
+}
+
+/** The options that the plugin takes: one of the shapes. */
+export type AnyAuthnOptions<Stored extends object = StoredUser> =
+  AuthnOptionShapes<Stored>[keyof AuthnOptionShapes<Stored>]
+
 /** Options of `jwtAuthenticator`. What is left out comes from the plugin's options. */
 export interface JwtAuthenticatorOptions<Stored extends object = StoredUser> extends VerifyRules {
   /** Finds the users of tokens. Its return type is that of the authenticator. */

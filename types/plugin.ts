@@ -6,7 +6,7 @@ import type {
   RegisterOptions,
 } from 'fastify'
 import type { LoginOptions, TokenFunc } from './login.js'
-import type { AuthnOptions } from './options.js'
+import type { AnyAuthnOptions, AuthnOptions } from './options.js'
 import type { StoredUser } from './user-service.js'
 
 /**
@@ -18,7 +18,7 @@ import type { StoredUser } from './user-service.js'
 export interface AuthnPlugin {
   <Stored extends StoredUser & object>(
     app: FastifyInstance,
-    options: AuthnOptions<Stored>,
+    options: AnyAuthnOptions<Stored>,
   ): Promise<void>
   (app: FastifyInstance, options: RejectedOptions): Promise<void>
   /**

@@ -1,3 +1,7 @@
+import type { IssuerOptions } from './issuers.js'
+import type { AuthnOptions } from './options.js'
+import type { StoredUser } from './user-service.js'
+
 /** One registration of the plugin as a protected resource of OAuth 2.0 (RFC 9728). */
 export interface ResourceOptions {
   /**
@@ -26,6 +30,21 @@ export interface ResourceOptions {
   termsOfService?: string | undefined
 }
 
+/** {@link AuthnOptions} with `resource`: the default of `audience` of an issuer is its identifier. */
+export interface ResourceServerOptions<Stored extends object = StoredUser> extends Omit<
+  AuthnOptions<Stored>,
+  'resource' | 'issuers'
+> {
+  /** The identifier of the resource, or an object. */
+  resource: string | ResourceOptions
+  /** Identity providers whose tokens are accepted besides those of the app, by their names in `use`. Default: none. */
+  issuers?: Readonly<Record<string, ResourceIssuerOptions>> | undefined
+}
+
+/** An issuer beside the option `resource`. */
+export type ResourceIssuerOptions = Omit<IssuerOptions, 'audience'> &
+  Partial<Pick<IssuerOptions, 'audience'>>
+
 /** Protected resource metadata (RFC 9728 §2), as the plugin publishes them. */
 export interface ProtectedResourceMetadata {
   /** The identifier of the resource. */
@@ -53,6 +72,10 @@ declare module './options.js' {
      * Default: none.
      */
     resource?: string | ResourceOptions | undefined
+  }
+  interface AuthnOptionShapes<Stored extends object> {
+    /** With `resource`. */
+    resource: ResourceServerOptions<Stored>
   }
 }
 

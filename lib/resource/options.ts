@@ -60,10 +60,9 @@ export function resolve(given: string | ResourceOptions): ResolvedResource {
 /** Accepts the one spelling of a URL that all clients have, since they compare it character by character. */
 function readIdentifier(member: string, found: string): URL {
   const url = secureAddress(found)
-  const spelling = url && `${url.origin}${url.pathname}`
-  const isExact = spelling !== null && [found, `${found}/`].includes(spelling)
+  const isExact = [found, `${found}/`].includes(`${url?.origin}${url?.pathname}`)
   // Other characters would be parameters of the route, or have several spellings.
-  if (isExact && /^(?:\/[\w.~!$&'+,;=@-]+)*\/?$/.test(url!.pathname)) return url!
+  if (url && isExact && /^(?:\/[\w.~!$&'+,;=@-]+)*\/?$/.test(url.pathname)) return url
   return wrongOption(
     `option "resource${member}": found ${quotedAddress(found)}, expected a URL with https (http only to a loopback address), scheme and host in lower case, without default port, credentials, query, fragment, dot segments, and with no other characters in its path than letters, digits and -._~!$&'+,;=@`,
   )

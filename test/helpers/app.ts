@@ -1,7 +1,7 @@
 import bcrypt from 'bcrypt'
 import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
 import type { Test } from 'tap'
-import { authn, type AuthnOptions, type UserService } from '../../lib/index.js'
+import { authn, type AnyAuthnOptions, type AuthnOptions, type UserService } from '../../lib/index.js'
 
 /** 256, 384 and 512 bits. */
 export const secret = 'test-secret-test-secret-test-sec'
@@ -62,7 +62,7 @@ export function fastify(t: Test, server: FastifyServerOptions = {}): TestApp {
  */
 export async function appWith(
   t: Test,
-  options: AuthnOptions,
+  options: AnyAuthnOptions,
   declare: (app: TestApp) => unknown = () => undefined,
   server: FastifyServerOptions = {},
 ): Promise<TestApp> {

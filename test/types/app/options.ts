@@ -7,6 +7,7 @@ import authn, {
   configFromEnv,
   jwtAuthenticator,
   JwtService,
+  type AnyAuthnOptions,
   type AuthnOptions,
   type ErrorBody,
   type IssuerOptions,
@@ -168,6 +169,36 @@ export const ownOptions: AuthnOptions<Row> = {
   userService: own,
   login: { tokenFunc: async (_request, user) => user.password },
 }
+
+// Beside a resource, whose identifier is the default, an issuer may leave its audience out.
+
+const issuer = { issuer: 'https://id.example', user: () => null }
+const resource = 'https://a.example'
+app.register(authn, { resource, issuers: { corp: issuer } })
+app.register(authn, { resource: { identifier: resource }, issuers: { corp: issuer } })
+app.register(authn, { resource, issuers: { corp: { ...issuer, audience: 'api' } } })
+export const ofResource: AnyAuthnOptions = { resource, issuers: { corp: issuer } }
+app.register(authn, { ...ofResource, prefix: '/v3' })
+app.register(authn, {
+  resource,
+  userService: own,
+  login: {
+    tokenFunc(_request, stored) {
+      exactly<Row>()(stored)
+      return stored.password
+    },
+  },
+  issuers: {
+    corp: { issuer: 'https://id.example', user: ({ sub }) => rows.find(({ name }) => name === sub) },
+  },
+})
+// @ts-expect-error -- without a resource
+app.register(authn, { issuers: { corp: issuer } })
+// @ts-expect-error -- nor beside one that is undefined
+app.register(authn, { resource: undefined, issuers: { corp: issuer } })
+// @ts-expect-error -- a typo
+app.register(authn, { resource: { identifier: resource, nam: 'Notes' } })
+exactly<string | undefined>()(app.authn.resource?.metadata().resource)
 
 // Each error stands at its own option.
 

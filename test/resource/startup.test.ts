@@ -1,0 +1,157 @@
+// Options of a resource with which startup fails.
+import t from 'tap'
+import { authn, type AnyAuthnOptions } from '../../lib/index.js'
+import { fastify } from '../helpers/app.js'
+import { startupError } from '../helpers/flows.js'
+
+const identifier = 'https://api.example.com/mcp'
+const wellKnown = '/.well-known/oauth-protected-resource'
+const issuer = { issuer: 'https://id.example.com', user: () => null }
+const issuers = { corp: issuer }
+const object = (more: object) => ({ resource: { identifier, ...more }, issuers })
+
+const identifiers = [
+  'api',
+  '/mcp',
+  'http://api.example.com/mcp',
+  'ftp://api.example.com/mcp',
+  'https://api.example.com/mcp?a=1',
+  'https://api.example.com/mcp?',
+  'https://api.example.com/mcp#a',
+  'https://api.example.com/mcp#',
+  'https://alice@api.example.com/mcp',
+  'https://alice:secret@api.example.com/mcp',
+  'HTTPS://api.example.com/mcp',
+  'https://API.example.com/mcp',
+  'https://api.example.com:443/mcp',
+  'https://api.example.com/a/../mcp',
+  'https://api.example.com/./mcp',
+  'https://api.example.com/a/%2e%2e/mcp',
+  'https://api.example.com//mcp',
+  'https://api.example.com/mcp/:id',
+  'https://api.example.com/*',
+  'https://api.example.com/(a)',
+  'https://api.example.com/a%20b',
+  'https://api.example.com/a b',
+  'https://api.example.com\\mcp',
+  ' https://api.example.com/mcp',
+  'https://api.example.com/mcp\n',
+]
+
+const rows: [name: string, options: object, said?: RegExp][] = [
+  ['resource', { resource: '', issuers }],
+  ['resource', { resource: 5, issuers }],
+  ['resource', { resource: null, issuers }],
+  ['resource', { resource: undefined as never, issuers: { corp: { ...issuer } } }, /audience/],
+  ['resource', { resource: [identifier], issuers }],
+  ['resource.identifier', { resource: {}, issuers }],
+  ['resource.identifier', object({ identifier: undefined }), /variable/],
+  ['resource.nam', object({ nam: 'Notes' }), /resource\.name/],
+  ['resource.name', object({ name: '' })],
+  ['resource.scopesSupported', object({ scopesSupported: 'a b' })],
+  ['resource.scopesSupported', object({ scopesSupported: true })],
+  ['resource.scopesSupported.0', object({ scopesSupported: ['a b'] })],
+  ['resource.scopesSupported.1', object({ scopesSupported: ['a', ''] })],
+  ['resource.authorizationServers', object({ authorizationServers: [] })],
+  ['resource.authorizationServers', object({ authorizationServers: 'https://id.example.com' })],
+  ['resource.authorizationServers.0', object({ authorizationServers: [5] })],
+  ...['id', 'http://id.example.com', 'https://id.example.com/?a', 'https://id.example.com/#a'].map(
+    (server): [string, object] => [
+      'resource.authorizationServers.1',
+      object({ authorizationServers: ['https://id.example.com', server] }),
+    ],
+  ),
+  ...['documentation', 'policy', 'termsOfService'].flatMap((name): [string, object][] => [
+    [`resource.${name}`, object({ [name]: 'http://docs.example.com' })],
+    [`resource.${name}`, object({ [name]: 'javascript:alert(1)' })],
+    [`resource.${name}`, object({ [name]: '' })],
+  ]),
+  [
+    'resource.authorizationServers',
+    { resource: identifier, basic: { username: 'a', password: 'b' } },
+  ],
+  [
+    'resource.authorizationServers',
+    {
+      resource: identifier,
+      issuers: { corp: { ...issuer, issuer: 'corp', jwksUri: 'https://a.example' } },
+    },
+  ],
+  ['issuers.corp.audience', { issuers }],
+  [
+    'issuers.corp.audience',
+    { resource: identifier, issuers: { corp: { ...issuer, audience: undefined } } },
+  ],
+  [
+    'issuers.corp.audience',
+    { resource: identifier, issuers: { corp: { ...issuer, audience: '' } } },
+  ],
+  [
+    'issuers.corp.audience',
+    { resource: identifier, issuers: { corp: { ...issuer, audienceClaim: 'client_id' } } },
+  ],
+  ['issuers.corp', { resource: identifier, issuers: { corp: 'https://id.example.com' } }],
+]
+
+t.test('startup fails for wrong options, and the error names the option', async (t) => {
+  const all = [
+    ...identifiers.flatMap((wrong): typeof rows => [
+      ['resource', { resource: wrong, issuers }],
+      ['resource.identifier', object({ identifier: wrong })],
+    ]),
+    ...rows,
+  ]
+  for (const [name, options, said = /expected|Set it/] of all) {
+    const app = fastify(t)
+    const error = await startupError(() => app.register(authn, options as AnyAuthnOptions))
+    const what = `${name}: ${JSON.stringify(options)}`
+    t.equal(error?.code, 'ERR_AUTH_OPTION', what)
+    if (said.source !== 'audience') t.match(error?.message, `option "${name}"`, what)
+    t.match(error?.message, said, what)
+    t.notMatch(error?.message, 'alice', 'credentials are not quoted')
+  }
+})
+
+t.test('startup fails for two resources whose metadata would have one path', async (t) => {
+  const pairs = [
+    [identifier, identifier],
+    [identifier, `${identifier}/`],
+    [identifier, 'https://other.example.com/mcp'],
+    ['https://api.example.com', 'https://api.example.com/'],
+  ]
+  for (const pair of pairs) {
+    const app = fastify(t)
+    for (const [index, resource] of pair.entries()) {
+      void app.register(
+        async (scope) => {
+          await scope.register(authn, { resource, issuers })
+        },
+        { prefix: `/${index}` },
+      )
+    }
+    const error = await startupError(() => app.ready())
+    t.equal(error?.code, 'ERR_AUTH_OPTION', pair.join())
+    for (const each of pair) t.match(error?.message, each)
+  }
+})
+
+t.test('startup fails for a path that the app has taken, before or after the plugin', async (t) => {
+  const taken: [path: string, resource: string, isLate: boolean][] = [
+    [`${wellKnown}/mcp`, identifier, false],
+    [`${wellKnown}/mcp`, identifier, true],
+    [wellKnown, 'https://api.example.com', false],
+    [wellKnown, 'https://api.example.com', true],
+    [wellKnown, identifier, true],
+  ]
+  for (const [path, resource, isLate] of taken) {
+    const app = fastify(t)
+    const error = await startupError(async () => {
+      if (!isLate) app.get(path, () => 'mine')
+      await app.register(authn, { resource, issuers })
+      app.get(path, () => 'mine')
+      await app.ready()
+    })
+    t.match(error, { code: 'ERR_AUTH_OPTION', message: path }, `${path} of ${resource}`)
+    t.match(error?.message, 'option "resource"')
+  }
+})

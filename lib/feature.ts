@@ -70,7 +70,8 @@ export interface Feature {
   /** Called for every request to a protected route that has a user, or may go without one. */
   onPass?(request: FastifyRequest, reply: FastifyReply): void
   /**
-   * More parameters of Bearer challenges (RFC 9110 §11.2), by name. The Bearer challenge is then the first one.
+   * More parameters of Bearer challenges (RFC 9110 §11.2), by name, asked once for a code and a route. The Bearer
+   * challenge is then the first one.
    * @param about - the status of the response, and the scopes that a client of the route has to request; null for none
    */
   challenge?(about: {
@@ -141,6 +142,7 @@ export interface RoutePolicy {
   nameFor(request: FastifyRequest): string
   readonly allowsAnonymous: boolean
   readonly readsBasic: boolean
+  setChallenges(error: AuthenticationErrorLike, request: FastifyRequest, reply: FastifyReply): void
   /** Null where any user will do. */
   readonly needs: Needs | null
 }

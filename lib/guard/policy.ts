@@ -4,6 +4,7 @@ import { kit } from '../common/kit.js'
 import { wrongMark } from '../errors/errors.js'
 import { declaredProperty } from '../common/objects.js'
 import { parseMark } from '../marks/mark.js'
+import { challengeSchemes, challengesOf } from './challenges.js'
 import { stateOf } from '../request/state.js'
 import type { FastifyRequest } from 'fastify'
 import type { Registration, RoutePolicy } from '../feature.js'
@@ -45,6 +46,7 @@ export function policyOf(mark: unknown, place: string, registration: Registratio
     allowsAnonymous:
       mode !== true || (needs === null && declaredProperty(authenticator, 'optional') === true),
     readsBasic: members.some(readsBasic),
+    setChallenges: challengesOf(registration, challengeSchemes(authenticator), needed.scope),
     needs,
   }
 }

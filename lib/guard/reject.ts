@@ -10,7 +10,7 @@ import type { AuthenticationErrorLike, RejectionCode } from '../../types/errors.
 import { stateOf } from '../request/state.js'
 import type { LocalizedText } from '../http/language.js'
 import type { Guarded } from './decision.js'
-import { challengeSchemes, localize, sendRejection, setChallenges, messageOf } from './response.js'
+import { localize, sendRejection, messageOf } from './response.js'
 
 /**
  * Rejects a request. First the header `WWW-Authenticate` is set, which every 401 needs (RFC 9110 §15.5.2). Then
@@ -20,11 +20,10 @@ export function reject(guarded: Guarded, thrown: AuthenticationErrorLike): void 
   const { request, reply, done, policy, started, user } = guarded
   const error = explained(guarded, thrown)
   try {
-    const schemes = challengeSchemes(policy.authenticator)
     const logFields = stateOf(request)?.logFields
     reportRejection(request, error, policy.nameFor(request), started, user, logFields, policy.names)
     const localized = messageOf(error, request, policy.registration)
-    setChallenges(error, request, reply, policy.registration, schemes, policy.needs?.scope)
+    policy.setChallenges(error, request, reply)
     if (policy.authenticator.onUnauthorized === undefined)
       sendRejection(error, localized, reply, policy.registration)
     else ask(guarded, error, localized)

@@ -8,7 +8,8 @@ import type {
 import { isAuthenticationError, wrongOption } from '../errors/errors.js'
 import { reportRejection, startClock } from '../events.js'
 import { requestProblemOf } from '../guard/problem.js'
-import { appErrorBody, sendRejection, setChallenges, messageOf } from '../guard/response.js'
+import { challengesOf } from '../guard/challenges.js'
+import { appErrorBody, sendRejection, messageOf } from '../guard/response.js'
 import { ABANDONED } from '../http/disconnect.js'
 import { markPluginRoute, type PluginRoute, type RouteBody } from '../http/plugin-route.js'
 import type { Registration } from '../feature.js'
@@ -108,6 +109,7 @@ function handlerOf(registration: Registration, route: PluginRoute) {
   const { kind, work, notes, authenticator = kind, about } = route
   // A challenge speaks of the token in `Authorization` only if the route reads that header.
   const readsHeader = notes?.accepts !== undefined
+  const setChallenges = challengesOf(registration, ['Bearer'], null, readsHeader)
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const started = performance.now()
     try {
@@ -118,7 +120,7 @@ function handlerOf(registration: Registration, route: PluginRoute) {
       if (!isAuthenticationError(error)) throw error
       reportRejection(request, error, authenticator, started, null, about)
       if (route.onRejection !== undefined) return route.onRejection(error, reply)
-      setChallenges(error, request, reply, registration, ['Bearer'], null, readsHeader)
+      setChallenges(error, request, reply)
       sendRejection(error, messageOf(error, request, registration), reply, registration)
       return reply
     }

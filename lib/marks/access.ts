@@ -26,9 +26,15 @@ export const accessNames = {
 
 /** A bare array is an error, because half of all packages read it as "all of them" and half as "one of them". */
 function needSchema(key: Key): Type.TSchema {
-  const list = Type.Array(accessNames[key], { minItems: 1, description: 'a non-empty array of names' })
+  const list = Type.Array(accessNames[key], {
+    minItems: 1,
+    description: 'a non-empty array of names',
+  })
   const description = `one name, { all: ['…'] } or { any: ['…'] }, each name ${accessNames[key].description}`
-  return Type.Union([accessNames[key], options({ all: list, any: list })], { description, quoted: true })
+  return Type.Union([accessNames[key], options({ all: list, any: list })], {
+    description,
+    quoted: true,
+  })
 }
 
 export const needSchemas = { scope: needSchema('scope'), role: needSchema('role') }

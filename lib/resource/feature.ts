@@ -1,4 +1,4 @@
-import { challengeSchemes } from '../guard/response.js'
+import { challengeSchemes, isBearer } from '../guard/challenges.js'
 import { withoutUndefined } from '../common/objects.js'
 import { AuthnUsageError, wrongOption } from '../errors/errors.js'
 import { secureAddress } from '../http/address.js'
@@ -85,8 +85,7 @@ function documentOf(
 /** The scopes in the marks of routes that accept Bearer, sorted. */
 function scopesOf(routes: readonly CheckedRoute[]): string[] {
   const names = routes.flatMap(({ policy: { members, needs }, isHidden }) => {
-    const schemes = members.flatMap(challengeSchemes)
-    if (isHidden || !schemes.some((scheme) => /^bearer$/i.test(scheme))) return []
+    if (isHidden || !members.flatMap(challengeSchemes).some(isBearer)) return []
     return Object.values(needs?.scope ?? {}).flat()
   })
   return [...new Set(names)].toSorted()

@@ -1,7 +1,12 @@
 import bcrypt from 'bcrypt'
 import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
 import type { Test } from 'tap'
-import { authn, type AnyAuthnOptions, type AuthnOptions, type UserService } from '../../lib/index.js'
+import {
+  authn,
+  type AnyAuthnOptions,
+  type AuthnOptions,
+  type UserService,
+} from '../../lib/index.js'
 
 /** 256, 384 and 512 bits. */
 export const secret = 'test-secret-test-secret-test-sec'

@@ -189,7 +189,10 @@ app.register(authn, {
     },
   },
   issuers: {
-    corp: { issuer: 'https://id.example', user: ({ sub }) => rows.find(({ name }) => name === sub) },
+    corp: {
+      issuer: 'https://id.example',
+      user: ({ sub }) => rows.find(({ name }) => name === sub),
+    },
   },
 })
 // @ts-expect-error -- without a resource

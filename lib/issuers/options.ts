@@ -1,6 +1,5 @@
 import * as Type from '@sinclair/typebox/type'
 import { signingMethods } from '../common/algorithms.js'
-import { isPlain } from '../common/objects.js'
 import { wrongOption } from '../errors/errors.js'
 import { checkAddress } from '../options/address.js'
 import { check, anyFunction, byName, oneOf, optional, strict, text } from '../options/check.js'
@@ -74,12 +73,11 @@ export function resolveIssuers(
   return all
 }
 
-function resolveIssuer(name: string, own: IssuerOptions, byDefault?: readonly string[]) {
-  const given: unknown = own
+function resolveIssuer(name: string, given: IssuerOptions, byDefault?: readonly string[]) {
   const place = `issuers.${name}`
   // A `client_id` is that of a client, and never the identifier of the resource.
-  const isOpen = isPlain(given) && !('audience' in given || given.audienceClaim === 'client_id')
-  const whole = isOpen && byDefault ? { ...given, audience: byDefault } : given
+  const isOpen = given.audienceClaim !== 'client_id' && !('audience' in given)
+  const whole = isOpen && byDefault ? { ...(given as object), audience: byDefault } : given
   const checked = check<IssuerOptions>(issuerSchema, whole, place)
   const { issuer, jwksUri, profile, audienceClaim = 'aud' } = checked
   const remedy = ' If the issuer is not such an address, set "jwksUri".'
@@ -93,7 +91,7 @@ function resolveIssuer(name: string, own: IssuerOptions, byDefault?: readonly st
     issuer,
     audience: audienceClaim === 'aud' && audience,
   }
-  const user: IssuerOptions['user'] = (claims, request) => own.user(claims, request)
+  const user: IssuerOptions['user'] = (claims, request) => given.user(claims, request)
   return { ...checked, name, audience, audienceClaim, user, rules }
 }
 

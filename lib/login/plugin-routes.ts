@@ -26,7 +26,7 @@ export function declarePluginRoute(registration: Registration, route: PluginRout
   const limit = scope.initialConfig.bodyLimit ?? bodyLimit
   const declared: RouteOptions = {
     ...(registration.errorBody && { errorHandler: errorHandlerOf(registration, route) }),
-    ...(method === 'POST' ? { bodyLimit: Math.min(bodyLimit, limit) } : { exposeHeadRoute: true }),
+    ...(method === 'GET' ? { exposeHeadRoute: true } : { bodyLimit: Math.min(bodyLimit, limit) }),
     ...options,
     method,
     url: path,

@@ -18,9 +18,9 @@ export function create({ root, resolved, options }: FeatureContext<ResolvedResou
   let document: ProtectedResourceMetadata | undefined
   return {
     name: 'resource',
-    challenge: ({ status, scope }) => ({
-      // Clients request these scopes with their first token. That of a 403 is there already.
-      ...(status === 401 && scope !== null && { scope }),
+    challenge: ({ scope }) => ({
+      // Clients request these scopes with their first token.
+      ...(scope !== null && { scope }),
       resource_metadata: metadataUrl,
     }),
     routes: () => {

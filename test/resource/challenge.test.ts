@@ -49,6 +49,7 @@ function appOf(t: Test, more: Partial<AuthnOptions>): Promise<TestApp> {
 const problem = (error: string, description: string): string =>
   `error="${error}", error_description="${description}"`
 const invalid = problem('invalid_token', 'The token is invalid')
+const unaccepted = problem('invalid_token', 'The token is not accepted')
 const lacking = problem('insufficient_scope', 'The token lacks the required scope')
 const challenge = (...parameters: string[]): string => [bearerChallenge, ...parameters].join(', ')
 
@@ -61,7 +62,7 @@ interface Row {
   readonly challenges: readonly [string | string[] | null, string | string[] | null]
 }
 
-const rows = (token: string): Row[] => {
+const rows = (token: string, unknown: string): Row[] => {
   const good = bearer(token)
   const bad = bearer('x.y.z')
   const none = messages.none
@@ -138,6 +139,34 @@ const rows = (token: string): Row[] => {
       error: scope,
       challenges: [null, null],
     },
+    {
+      path: '/both',
+      headers: good,
+      status: 403,
+      error: scope,
+      challenges: [
+        challenge(lacking, 'scope="notes:read"'),
+        challenge(lacking, 'scope="notes:read"', metadata),
+      ],
+    },
+    {
+      path: '/both',
+      headers: basic('alice', 'wrong'),
+      error: messages.invalid,
+      challenges: [
+        [basicChallenge, challenge()],
+        [challenge('scope="notes:read"', metadata), basicChallenge],
+      ],
+    },
+    {
+      path: '/both',
+      headers: bearer(unknown),
+      error: messages.invalid,
+      challenges: [
+        [basicChallenge, challenge(unaccepted)],
+        [challenge(unaccepted, 'scope="notes:read"', metadata), basicChallenge],
+      ],
+    },
     { path: '/basic', error: none, challenges: [basicChallenge, basicChallenge] },
     {
       path: '/busy',
@@ -151,8 +180,11 @@ const rows = (token: string): Row[] => {
 t.test('each Bearer challenge names the metadata, and that of a 401 the scopes', async (t) => {
   for (const [at, more] of [{}, { resource }].entries()) {
     const app = await appOf(t, more)
-    const token = app.jwtService.generateToken('alice')
-    for (const { path, headers = {}, status = 401, error, challenges } of rows(token)) {
+    const tokens = [
+      app.jwtService.generateToken('alice'),
+      app.jwtService.generateToken('zed'),
+    ] as const
+    for (const { path, headers = {}, status = 401, error, challenges } of rows(...tokens)) {
       const response = await app.inject({ url: path, headers })
       const expected = { status, error, challenge: challenges[at] ?? null }
       isRejection(t, response, expected, `${at === 0 ? 'without' : 'with'}: ${path}`)
@@ -162,6 +194,19 @@ t.test('each Bearer challenge names the metadata, and that of a 401 the scopes',
     t.match(response, { statusCode: 401, body: 'own' })
     t.match(response.headers['www-authenticate'], expected, 'with a response of the app')
   }
+})
+
+t.test('a hook that changes the lines of one response changes no other', async (t) => {
+  const app = await appWith(t, { ...standardOptions(), resource }, (app) => {
+    app.addHook('onSend', async (_, reply) => {
+      ;(reply.getHeader('www-authenticate') as unknown as string[]).push('Digest realm="x"')
+    })
+    app.get('/', { config: { auth: { use: ['basic', 'jwt'] } } }, () => 'in')
+  })
+  const lines = async () => (await app.inject('/')).headers['www-authenticate']
+  const first = await lines()
+  t.match(first, [/^Bearer/, /^Basic/, /^Digest/])
+  t.strictSame(await lines(), first)
 })
 
 t.test("the challenges of the plugin's own routes name the metadata too", async (t) => {

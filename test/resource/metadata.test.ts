@@ -151,6 +151,7 @@ t.test('@fastify/cors for the origins of the app changes nothing', async (t) => 
           ...open,
           'access-control-allow-methods': 'GET, HEAD',
           'access-control-allow-headers': '*',
+          'cache-control': undefined,
         },
       })
     }

@@ -28,6 +28,7 @@ const shared = Object.entries({
   '': 'feature|app/fastify|browser/pages|passwords/engine-(node|none)|flows/(apps-browser|bcrypt-work|cross-site-browser|demo|demo-page|docs-page|faults-under-load|late-import|login-with-(browser|processes)|rotation)|request/storage|sessions/(startup|stores/faults)|(accounts|api-keys)/processes|login-with/identities|recipes/(accounts|identities)',
   'oidc-provider': 'flows/(login-with|oidc)-provider',
   'flows-more': 'flows/(clock|context|diagnostics|openapi|password-queue|throttle)',
+  'examples-mcp': 'examples/mcp.*',
   docs: 'browser/size|documentation|scripts/llms|examples/.*|recipes/.*|cli/.*-page|flows/(from-express|static-files)',
   redis: 'sessions/stores/redis|throttle/redis|cli/commands/(api-keys|sessions)',
   sql: 'sessions/stores/sql|stores/sql|accounts/sql|api-keys/(sql|stores)',

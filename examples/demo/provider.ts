@@ -30,7 +30,7 @@ export async function startProvider(
   const provider = await makeProvider(issuer, {
     findAccount: (_context, sub) => ({ accountId: sub, claims: () => ({ sub }) }),
     ...configuration,
-    features: { devInteractions: { enabled: false } },
+    features: { ...configuration.features, devInteractions: { enabled: false } },
     interactions: { url: (_context, { uid }) => `/choose/${uid}` },
     cookies: { keys: ['this provider protects nothing'] },
   })
@@ -86,6 +86,10 @@ async function choose(
   // What the app may know of the user: who chooses a name here agrees to that.
   const grant = new provider.Grant({ accountId, clientId: String(params.client_id) })
   grant.addOIDCScope(String(params.scope))
+  // RFC 8707, for access tokens of that resource
+  if (typeof params.resource === 'string') {
+    grant.addResourceScope(params.resource, String(params.scope))
+  }
   const consent = { grantId: await grant.save() }
   const result = { login: { accountId }, consent }
   await provider.interactionFinished(request, response, result)

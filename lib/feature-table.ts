@@ -13,6 +13,7 @@ import type { AuthnEvents } from '../types/events.js'
 export type * from '../types/accounts.js'
 export type * from '../types/api-keys.js'
 export type * from '../types/cookies.js'
+export type * from '../types/introspection.js'
 export type * from '../types/issuers.js'
 export type * from '../types/login-with.js'
 export type * from '../types/resource.js'
@@ -56,7 +57,7 @@ export const features: Record<string, FeatureRow> = {
   issuers: {
     load: () => import('./issuers/feature.js'),
     rejections: ofIssuers,
-    events: ['issuer'],
+    events: ['issuer', 'introspection'],
     noStats: {},
   },
   cookies: { load: () => import('./cookies/feature.js'), rejections: ofCookies },

@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify'
+import type { IntrospectionOptions, IntrospectionStats } from './introspection.js'
 import type { SigningMethod } from './jwt.js'
 import type { JwtClaims } from './request-extra.js'
 import type { StoredUser } from './user-service.js'
@@ -28,6 +29,8 @@ export interface IssuerOptions<Stored extends object = StoredUser> {
    * the method of the curve for EC, and EdDSA for OKP.
    */
   algorithms?: readonly SigningMethod[] | undefined
+  /** Validates opaque tokens too, by asking the issuer. Default: they are rejected. */
+  introspection?: IntrospectionOptions | undefined
   /**
    * `rfc9068` accepts only tokens whose header has the `typ` `at+jwt` (RFC 9068 §4), so that no ID token passes.
    * Default: a missing `typ`, `JWT` and `at+jwt` are accepted.
@@ -75,6 +78,8 @@ export interface IssuerStats {
   readonly failures: number
   /** The age of the set in whole seconds; null while there is none. */
   readonly age: number | null
+  /** Only with the option `introspection`. */
+  readonly introspection?: IntrospectionStats
 }
 
 /** Published when the key set of an issuer has been fetched. It has no request. */
@@ -115,7 +120,7 @@ declare module './authn.js' {
 
 declare module './errors.js' {
   interface RejectionCodes {
-    /** The key set of the issuer cannot be fetched. */
+    /** The key set of the issuer cannot be fetched, or its server cannot be asked about a token. */
     ERR_AUTH_ISSUER_UNAVAILABLE: 503
   }
 }

@@ -6,7 +6,13 @@ import { check } from '../options/check.js'
 import { authenticatorSchema } from '../options/authenticator-schemas.js'
 import { registrationOf, requireRegistration } from '../request/registration.js'
 import { setAsked } from '../request/state.js'
-import { kRejectsAny, localTokenIn, readsLocalTokens } from './jwt.js'
+import {
+  kRejectsAny,
+  kTakesOpaque,
+  localTokenIn,
+  readsLocalTokens,
+  type TakesOpaque,
+} from './jwt.js'
 import type { Authenticator } from '../../types/authenticator.js'
 
 /**
@@ -30,10 +36,16 @@ export function anyOf<Members extends readonly Authenticator[]>(
 }
 
 /** {@link anyOf}. @param place - for the error */
-export function combine(members: readonly Authenticator[], place: string): Authenticator {
+export function combine(
+  members: readonly Authenticator[],
+  place: string,
+  wrong = wrongOption,
+): Authenticator {
   if (members.length === 0) wrongOption(`${place}: expected one authenticator or more.`)
   members.forEach((member, index) => check(authenticatorSchema, member, `${place}[${index}]`))
   checkChoice(members, place)
+  const takers = members.flatMap(membersOf).filter((leaf: TakesOpaque) => leaf[kTakesOpaque])
+  if (takers.length > 1) wrong(`${place}: ${severalTakers}`)
   const [first] = members
   const other = members.find(({ scheme, accepts }) => scheme === undefined && accepts === undefined)
   const isAnswering = members.some(({ onUnauthorized }) => onUnauthorized !== undefined)
@@ -54,6 +66,7 @@ export function combine(members: readonly Authenticator[], place: string): Authe
     const candidates = named.length === 0 ? inOrder : inOrder.filter((each) => named.includes(each))
     return (
       candidates.find((member) => member.accepts?.(request) === true) ??
+      named.find((member) => membersOf(member).some((leaf) => takesOpaque(leaf, request))) ??
       (named.length === 0 ? unnamed(request) : named.find(({ accepts }) => accepts === undefined))
     )
   }
@@ -102,6 +115,13 @@ function checkChoice(members: readonly Authenticator[], place: string): void {
     `${place}: several authenticators have neither ${scheme} nor accepts(), so only the first one would ever be asked. Give each one accepts(request), which says whether the credentials of a request are meant for it.`,
   )
 }
+
+function takesOpaque({ [kTakesOpaque]: takes }: TakesOpaque, request: FastifyRequest): boolean {
+  return takes?.(request) === true
+}
+
+const severalTakers =
+  'found several issuers with "introspection", expected one. An opaque token does not say whose it is, and each of them would be shown the tokens of the others. Accept only one of them here.'
 
 /** Whether an authenticator, or a member of an `anyOf()`, reads HTTP Basic. */
 export function readsBasic(authenticator: Authenticator): boolean {

@@ -19,6 +19,11 @@ const kLocalTokens = Symbol('fastify-authn.own-tokens')
 /** Marks authenticators of JWTs, which among others for Bearer reject what no one accepts. Wrappers keep it too. */
 export const kRejectsAny = Symbol('fastify-authn.rejects-any')
 
+/** The key of a function that tells whether a token is opaque: its authenticator gets those that no other accepts. */
+export const kTakesOpaque = Symbol('fastify-authn.takes-opaque')
+
+export type TakesOpaque = Authenticator & { [kTakesOpaque]?: (request: FastifyRequest) => boolean }
+
 interface LocalTokens {
   [kRejectsAny]?: true
   [kLocalTokens]?: Resolved<JwtAuthenticatorOptions, typeof defaults.jwtAuthenticator>

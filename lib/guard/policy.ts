@@ -20,7 +20,7 @@ export function policyOf(mark: unknown, place: string, registration: Registratio
       ? registration.defaultAuthenticators
       : use.map((name) => namedAuthenticator(authenticators, name, place))
   const [first = missing(place)] = members
-  const chosen = members.length === 1 ? first : combine(members, place)
+  const chosen = members.length === 1 ? first : combine(members, place, wrongMark)
   const authenticator = kit.standIn?.(chosen, registration.app) ?? chosen
   const needs: Needs | null = needed.scope === null && needed.role === null ? null : needed
   // An authenticator with several names is called by the first one.

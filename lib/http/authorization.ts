@@ -3,7 +3,7 @@ import { atob, isUtf8 } from 'node:buffer'
 /** `token` of RFC 9110 §5.6.2, one character. */
 const tokenCharacter = /[!#$%&'*+.^_`|~0-9A-Za-z-]/
 /** `b64token` of RFC 6750 §2.1. */
-const b64token = /^[A-Za-z0-9\-._~+/]+=*$/
+export const b64token = /^[A-Za-z0-9\-._~+/]+=*$/
 /** base64 with padding (RFC 4648 §4), where the length is a multiple of 4. */
 const base64 = /^[A-Za-z0-9+/]*={0,2}$/
 const printable = /^[ -~]*$/

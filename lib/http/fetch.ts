@@ -27,23 +27,34 @@ export function request(url: URL, init: RequestInit, by = send): Promise<Respons
 /** The signal also aborts a body that is still arriving. @throws FetchError, or an error of `fetch()` */
 export async function fetchJson(url: URL, signal: AbortSignal, by = send): Promise<unknown> {
   const response = await request(url, { signal, headers: { accept: 'application/json' } }, by)
+  return (await readJson(response)).json
+}
+
+/** JSON has to be UTF-8 (RFC 8259 §8.1); other bytes would be replaced, and two names could become one. */
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/** @param most - bytes of the longest body @throws FetchError, also for any status but 200 */
+export async function readJson(
+  response: Response,
+  most = bodyBytes,
+): Promise<{ readonly json: unknown; readonly bytes: number }> {
   const { status } = response
   if (status !== 200) throw new FetchError(`the status is ${status}, expected 200`, status)
-  const body = await readBody(response)
+  const body = await readBody(response, most)
   try {
-    return JSON.parse(body.toString()) as unknown
+    return { json: JSON.parse(utf8.decode(body)) as unknown, bytes: body.length }
   } catch {
     throw new FetchError('the body is not JSON')
   }
 }
 
 /** Limits the decompressed bytes, since a server may compress a body against our request. @throws FetchError */
-export async function readBody({ body }: Response): Promise<Buffer> {
+export async function readBody({ body }: Response, most = bodyBytes): Promise<Buffer> {
   const chunks: Uint8Array[] = []
   let length = 0
   for await (const chunk of body ?? []) {
     length += chunk.length
-    if (length > bodyBytes) throw new FetchError(`the body has more than ${bodyBytes} bytes`)
+    if (length > most) throw new FetchError(`the body has more than ${most} bytes`)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)

@@ -4,6 +4,10 @@ import { FetchError, reasonOf } from './fetch.js'
 /** Milliseconds from the first failure to the next attempt, doubled by each failure, and the longest such pause. */
 const [firstPause, longestPause] = [1_000, 30_000]
 
+/** @param failures - in a row @returns milliseconds */
+export const pauseAfter = (failures: number): number =>
+  failures <= 0 ? 0 : Math.min(firstPause * 2 ** (failures - 1), longestPause)
+
 /** Milliseconds since a time. A clock that is set back makes documents older, never younger. */
 export const since = (time: number): number => Math.abs(Date.now() - time)
 
@@ -49,9 +53,7 @@ export abstract class Renewed<T> {
 
   /** Milliseconds until the next fetch is allowed. */
   protected get pause(): number {
-    if (this.#failuresInARow === 0) return 0
-    const pause = Math.min(firstPause * 2 ** (this.#failuresInARow - 1), longestPause)
-    return Math.max(pause - since(this.failedAt), 0)
+    return Math.max(pauseAfter(this.#failuresInARow) - since(this.failedAt), 0)
   }
 
   /** Begins to fetch. @returns the running fetch, or a new one, which never rejects; null during the pause after a failure */
@@ -88,12 +90,15 @@ export abstract class Renewed<T> {
    * abort, so the caller does not wait for that.
    * @throws (rejects) FetchError when it takes too long; what `work` rejects with
    */
-  async limit<R>(work: (signal: AbortSignal) => Promise<R>): Promise<R> {
+  async limit<R>(
+    work: (signal: AbortSignal) => Promise<R>,
+    milliseconds = this.fetchTime,
+  ): Promise<R> {
     const abort = new AbortController()
     this.#aborts.add(abort)
     try {
       const late = (): Error => new FetchError('it took too long')
-      return await withTimeout(work(abort.signal), this.fetchTime, late)
+      return await withTimeout(work(abort.signal), milliseconds, late)
     } finally {
       // This also frees the connection of a response that was not read to its end.
       abort.abort()

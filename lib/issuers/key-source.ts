@@ -105,10 +105,12 @@ export class KeySource extends Renewed<KeySet> {
 
   #throwUnavailable(): never {
     const left = this.isRunning ? limits.fetchTime - since(this.begunAt) : this.pause
-    throw rejection('auth.overloaded', {
-      code: 'ERR_AUTH_ISSUER_UNAVAILABLE',
-      retryAfter: Math.max(1, Math.ceil(left / 1000)),
-      cause: 'no usable key set',
-    })
+    throw unavailable(left, 'no usable key set')
   }
+}
+
+/** @param left - milliseconds for which there is no sense in trying again */
+export function unavailable(left: number, cause: string): Error {
+  const retryAfter = Math.max(1, Math.ceil(left / 1000))
+  return rejection('auth.overloaded', { code: 'ERR_AUTH_ISSUER_UNAVAILABLE', retryAfter, cause })
 }

@@ -7,7 +7,25 @@ import { audience, tokenRules } from '../options/jwt-schemas.js'
 import { defaults } from '../options/defaults.js'
 import { claimPaths } from '../users/claim-path.js'
 import type { ResolvedRules } from '../options/resolve-jwt.js'
+import type { IntrospectionOptions } from '../../types/introspection.js'
 import type { IssuerOptions } from '../../types/issuers.js'
+
+const credential = text('a non-empty string without control characters', {
+  pattern: '^[^\\x00-\\x1f\\x7f]+$',
+})
+
+const introspectionSchema = strict(
+  {
+    clientId: credential,
+    clientSecret: credential,
+    endpoint: optional(text('the address of the endpoint', { quoted: true })),
+    authMethod: optional(oneOf(['client_secret_basic', 'client_secret_post'])),
+    cache: optional(Type.Number({ minimum: 0, maximum: 300, description: 'seconds, 0 to 300' })),
+    jwt: optional(Type.Boolean({ description: 'true or false' })),
+    optionalClaims: optional(Type.Array(oneOf(['aud', 'sub']), { description: 'an array' })),
+  },
+  'an object with clientId and clientSecret',
+)
 
 /** HMAC is never accepted: a shared secret that verifies can sign too. */
 export const issuerMethods = signingMethods.filter((method) => !method.startsWith('HS'))
@@ -21,6 +39,7 @@ const issuerSchema = strict(
     algorithms: optional(
       Type.Array(oneOf(issuerMethods), { minItems: 1, description: 'an array of signing methods' }),
     ),
+    introspection: optional(introspectionSchema),
     profile: optional(Type.Literal('rfc9068', { description: "'rfc9068'", quoted: true })),
     user: anyFunction('a function (claims, request) that returns the user or null'),
     trusted: optional(anyFunction('a function (claims, request) that returns a boolean')),
@@ -38,6 +57,11 @@ export const schema = byName(
 )
 
 export type ResolvedIssuer = ReturnType<typeof resolveIssuer>
+
+/** An issuer whose server is asked about tokens. */
+export type Introspecting = ResolvedIssuer & {
+  introspection: IntrospectionOptions & { clientSecret: string }
+}
 
 const builtIn = new Set(['jwt', 'basic', 'configBasic'])
 
@@ -79,10 +103,13 @@ function resolveIssuer(name: string, given: IssuerOptions, byDefault?: readonly 
   const isOpen = given.audienceClaim !== 'client_id' && !('audience' in given)
   const whole = isOpen && byDefault ? { ...(given as object), audience: byDefault } : given
   const checked = check<IssuerOptions>(issuerSchema, whole, place)
-  const { issuer, jwksUri, profile, audienceClaim = 'aud' } = checked
-  const remedy = ' If the issuer is not such an address, set "jwksUri".'
-  if (jwksUri === undefined) checkAddress(`${place}.issuer`, issuer, true, remedy)
-  else checkAddress(`${place}.jwksUri`, jwksUri, false)
+  const { issuer, jwksUri, profile, introspection, audienceClaim = 'aud' } = checked
+  const { endpoint, jwt } = introspection ?? {}
+  const remedy = ` If the issuer is not such an address, set "jwksUri"${introspection ? ' (or "introspection.jwt") and "introspection.endpoint"' : ''}.`
+  const isDiscovered = !(jwksUri ?? jwt) || (introspection && !endpoint)
+  if (isDiscovered) checkAddress(`${place}.issuer`, issuer, true, remedy)
+  if (jwksUri !== undefined) checkAddress(`${place}.jwksUri`, jwksUri, false)
+  if (endpoint !== undefined) checkAddress(`${place}.introspection.endpoint`, endpoint, false)
   const audience: readonly string[] = [checked.audience].flat()
   const rules: ResolvedRules = {
     clockTolerance: checked.clockTolerance ?? defaults.tokenRules.clockTolerance,

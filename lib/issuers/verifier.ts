@@ -4,6 +4,7 @@ import { typOf } from '../common/typ.js'
 import { isAuthenticationError } from '../errors/errors.js'
 import { checkClaims, checkKind, invalidToken, unverifiedPart } from '../tokens/claims.js'
 import { TokenCache, type TokenCacheLimits } from '../tokens/cache.js'
+import { isUsableName } from '../users/user.js'
 import { KeySource } from './key-source.js'
 import { grantsReader } from '../users/claim-path.js'
 import type { IssuerKeys } from './keys.js'
@@ -56,6 +57,8 @@ export class IssuerVerifier {
 
   #checked({ claims }: VerifiedToken): JwtClaims {
     checkClaims(claims, this.issuer.rules)
+    // RFC 9068 §2.2 requires it, and a database that is asked for `undefined` may return its first row.
+    if (!isUsableName(claims.sub)) throw invalidToken('claim sub')
     return claims
   }
 }
@@ -80,7 +83,10 @@ function verifySignature(
 const foreignClaims = ['at_hash', 'c_hash', 'events']
 
 /** The audience of an ID token is the client, which may be this app. */
-function requireAccessToken(claims: JwtClaims, { audience, audienceClaim }: ResolvedIssuer): void {
+export function requireAccessToken(
+  claims: JwtClaims,
+  { audience, audienceClaim }: ResolvedIssuer,
+): void {
   checkKind(claims)
   const foreign = foreignClaims.find((claim) => Object.hasOwn(claims, claim))
   if (foreign !== undefined) throw invalidToken(`claim ${foreign}`)
@@ -95,13 +101,18 @@ function requireAccessToken(claims: JwtClaims, { audience, audienceClaim }: Reso
 /** Compact serialization (RFC 7515 §7.1): three parts of base64url. */
 const compact = /^[\w-]+\.[\w-]+\.[\w-]+$/
 
+/** Whether a token is a JWT, also one without a signature; all others are opaque, encrypted ones too. */
+export const isJwt = (token: string): boolean =>
+  /^[\w-]+\.[\w-]+\.[\w-]*$/.test(token) && unverifiedPart(token, 0) !== null
+
 /**
  * Reads the header of a token before its signature is verified. It only chooses one of our keys: keys in tokens, and
  * their addresses, are not used (RFC 8725 §3.10). Tokens of other issuers are rejected before any key is fetched.
  */
-function readHeader(
+export function readHeader(
   token: string,
   { issuer, rules }: Pick<ResolvedIssuer, 'issuer' | 'rules'>,
+  needsKid = true,
 ): { readonly kid: string; readonly alg: unknown } {
   if (!compact.test(token)) throw invalidToken('no token')
   const header = unverifiedPart(token, 0)
@@ -109,6 +120,6 @@ function readHeader(
   const { kid, alg } = header
   if (unverifiedPart(token, 1)?.iss !== issuer) throw invalidToken('claim iss')
   if (!rules.typ.has(typOf(header))) throw invalidToken('typ')
-  if (typeof kid !== 'string') throw invalidToken('kid missing')
-  return { kid, alg }
+  if (needsKid && typeof kid !== 'string') throw invalidToken('kid missing')
+  return { kid: kid as string, alg }
 }

@@ -14,6 +14,7 @@ import {
   type Headers,
 } from './attack-options.js'
 import type { Material } from './forge.js'
+import { badOpaqueTokens } from './issuer.js'
 import { attackMaterial } from './material.js'
 import { AttackReport, statusProblemOf } from './report.js'
 import { watchRequest, type Watched } from './watched.js'
@@ -83,7 +84,10 @@ class Attack {
     if (!isIn || (await this.#isOpen())) return
     const [options, method, material] = [this.#options, this.#method, this.#material]
     const isAnyAudience = options.issuer === undefined && watched?.isAnyAudience === true
-    const tokens = badTokens(material, leftOut, isAnyAudience)
+    const tokens = [
+      ...badTokens(material, leftOut, isAnyAudience),
+      ...badOpaqueTokens(this.#app, options),
+    ]
     const statusOf = (request: AttackCase['request']) => this.#statusOf(request)
     const target = { options, method, good, material, tokens, watched, key, leftOut, statusOf }
     for (const casesOf of parts) await this.#play(await casesOf(target))

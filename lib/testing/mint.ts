@@ -1,6 +1,6 @@
 import { brokenTokens, needTexts, type BrokenToken } from './broken.js'
 import { flawOf, testingError } from './error.js'
-import { issuerMaterial } from './issuer.js'
+import { issuerMaterial, opaqueToken, type BrokenOpaqueToken } from './issuer.js'
 import type { TokenContent } from './forge.js'
 import { materialOf, serviceOf } from './material.js'
 import type { TokenApp } from './token-app.js'
@@ -12,8 +12,10 @@ export interface MintOptions extends TokenContent {
    * place of the issuer's for as long as the app lives, and nothing is fetched any more. Default: a token of the app.
    */
   readonly issuer?: string | undefined
-  /** The one flaw that the token has. Default: none. */
-  readonly broken?: BrokenToken | undefined
+  /** `true` makes an opaque token of that issuer, which has to have the option `introspection`. Default `false`. */
+  readonly opaque?: boolean | undefined
+  /** The one flaw that the token has. Opaque tokens and JWTs have different ones. Default: none. */
+  readonly broken?: BrokenToken | BrokenOpaqueToken | undefined
 }
 
 /**
@@ -25,14 +27,26 @@ export interface MintOptions extends TokenContent {
  * const headers = { authorization: `Bearer ${mintToken(app, { sub: 'alice', broken: 'expired' })}` }
  */
 export function mintToken(app: TokenApp, options: MintOptions): string {
-  const { broken, algorithm, claims, sub } = options
+  const { broken, algorithm, claims, sub, issuer, opaque } = options
   if (sub === undefined && claims === undefined) {
     testingError('mintToken: expected "sub" or "claims", which say whose token it is.')
   }
+  if (opaque === true) {
+    const token =
+      issuer === undefined
+        ? null
+        : opaqueToken(app, issuer, options, 'mintToken', broken as BrokenOpaqueToken)
+    return (
+      token ??
+      testingError(
+        'mintToken: opaque: expected the name of an issuer with the option "introspection" in "issuer".',
+      )
+    )
+  }
   const material =
-    options.issuer === undefined
+    issuer === undefined
       ? materialOf(app, options, 'mintToken')
-      : issuerMaterial(app, options.issuer, options, 'mintToken')
+      : issuerMaterial(app, issuer, options, 'mintToken')
   if (broken === undefined) {
     // Without a signing key the service throws an error that says what is missing.
     return material.token ?? serviceOf(app, 'mintToken').generateTokenWithClaims({ sub }, algorithm)

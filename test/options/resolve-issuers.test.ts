@@ -10,6 +10,11 @@ const good: IssuerOptions = { issuer, audience, user }
 const service = userService()
 const code = 'ERR_AUTH_OPTION'
 
+const asked = (more: object): object => ({
+  introspection: { clientId: 'notes', clientSecret: 's3cret', ...more },
+})
+const endpoint = 'https://id.example.com/introspect'
+
 /** Wrong values of `issuers.corp`, and what the error says. */
 const wrong: [more: object, message: RegExp][] = [
   [{ issuer: undefined }, /"issuers.corp.issuer": found undefined .*variable/],
@@ -30,6 +35,34 @@ const wrong: [more: object, message: RegExp][] = [
   [{ clockTolerance: 301 }, /"issuers.corp.clockTolerance": found 301/],
   [{ audiance: 'x' }, /unknown option "issuers.corp.audiance"/],
   [{ jwksUri: 'http://id.example.com/keys' }, /"issuers.corp.jwksUri": found "http/],
+  [{ introspection: true }, /"issuers.corp.introspection": .*clientId and clientSecret/],
+  [
+    { introspection: { clientId: 'x' } },
+    /"issuers.corp.introspection.clientSecret": found nothing/,
+  ],
+  [asked({ clientSecret: undefined }), /clientSecret": found undefined .*variable/],
+  [asked({ clientSecret: '' }), /clientSecret": found an empty string/],
+  [asked({ clientSecret: 's3cret\n' }), /clientSecret": found an invalid string/],
+  [asked({ clientId: '' }), /clientId": found an empty string/],
+  [asked({ clientId: 's3cret\u007f' }), /clientId": found an invalid string/],
+  [asked({ endpoint: 'http://id.example.com/x' }), /introspection.endpoint": found "http/],
+  [asked({ endpoint: '/introspect' }), /introspection.endpoint": found "\/introspect"/],
+  [asked({ authMethod: 'private_key_jwt' }), /authMethod": found "private_key_jwt"/],
+  [asked({ cache: 301 }), /cache": found 301, expected seconds, 0 to 300/],
+  [asked({ cache: -1 }), /cache": found -1/],
+  [asked({ cache: Number.NaN }), /cache": found NaN/],
+  [asked({ cache: '60' }), /cache": found an invalid string/],
+  [asked({ jwt: 'true' }), /jwt": found an invalid string, expected true or false/],
+  [asked({ optionalClaims: ['iss'] }), /optionalClaims.0": found "iss", expected one of aud, sub/],
+  [asked({ optionalClaims: 'aud' }), /optionalClaims": found an invalid string/],
+  [
+    { ...asked({ optionalClaims: ['sub'] }), user: undefined },
+    /"issuers.corp.user": found nothing/,
+  ],
+  [asked({ clientSecrets: 'x' }), /unknown option .*Did you mean/],
+  [{ issuer: 'corp', ...asked({}) }, /"issuers.corp.issuer": .*"introspection.endpoint"/],
+  [{ issuer: 'corp', ...asked({ endpoint }) }, /"issuers.corp.issuer": .*"introspection.jwt"/],
+  [{ issuer: 'corp', jwksUri: endpoint, ...asked({}) }, /"issuers.corp.issuer"/],
 ]
 
 t.test('a wrong option of an issuer makes startup fail; the error names it', async (t) => {
@@ -47,7 +80,19 @@ t.test('a wrong option of an issuer makes startup fail; the error names it', asy
   ]
   for (const [issuers, message] of rows) {
     const options = { userService: service, authenticators, issuers } as unknown as AuthnOptions
-    t.match(await rejectionOf(appWith(t, options)), { code, message }, String(message))
+    const error = await rejectionOf(appWith(t, options))
+    t.match(error, { code, message }, String(message))
+    t.notMatch(error.message, /s3cret/)
+  }
+})
+
+t.test('an issuer may be any text where nothing is discovered', async (t) => {
+  for (const more of [
+    asked({ endpoint, jwt: true }),
+    { jwksUri: endpoint, ...asked({ endpoint }) },
+  ]) {
+    const issuers = { corp: { ...good, issuer: 'corp', ...more } }
+    t.ok(await appWith(t, { issuers }))
   }
 })
 

@@ -99,3 +99,67 @@ t.test('mintToken() rejects an unknown issuer, a secret and production', async (
     message: /not possible in production/,
   })
 })
+
+const introspection = { clientId: 'notes', clientSecret: 'a secret of the test' }
+
+t.test(
+  'a route of an introspecting issuer rejects every attack, and no server is asked',
+  async (t) => {
+    const rows: Partial<IssuerOptions>[] = [
+      { introspection },
+      { introspection: { ...introspection, jwt: true } },
+      { introspection, audienceClaim: 'client_id' },
+    ]
+    for (const more of rows) {
+      const { app, issuer } = await setting(t, more)
+      const report = await authAttacks(app, { url: '/me', issuer: 'corp', sub: 'alice' })
+      t.strictSame([report.problems, report.leftOut], [[], []])
+      t.strictSame(
+        issuer.asked.filter((path) => path !== '/keys' && !path.startsWith('/.well-known')),
+        [],
+      )
+    }
+  },
+)
+
+t.test('authAttacks() finds an issuer that accepts tokens of any audience', async (t) => {
+  const { app } = await setting(t, { introspection, audience: ['https://other.example', 'other'] })
+  const report = await authAttacks(app, { url: '/me', issuer: 'corp', sub: 'a', ...tokensOnly })
+  t.strictSame(
+    report.problems.map((each) => [each.case, each.status]),
+    [['token: opaque, otherAudience', 200]],
+  )
+})
+
+t.test('mintToken() makes good and broken opaque tokens of an issuer', async (t) => {
+  const { app, issuer } = await setting(t, { introspection })
+  await issuer.kill()
+  const get = async (token: string, url = '/me'): Promise<number> =>
+    (await app.inject({ url, headers: bearer(token) })).statusCode
+  const opaque = { issuer: 'corp', opaque: true, sub: 'alice' } as const
+  t.equal(await get(mintToken(app, opaque)), 200)
+  t.equal(await get(mintToken(app, opaque), '/notes'), 403)
+  t.equal(await get(mintToken(app, { ...opaque, claims: { scope: 'notes:read' } }), '/notes'), 200)
+  t.equal(await get(mintToken(app, { ...opaque, expiresIn: -1 })), 401)
+  t.equal(await get(mintToken(app, { issuer: 'corp', sub: 'alice' })), 200, 'and JWTs')
+  for (const broken of [
+    'unknown',
+    'expired',
+    'otherAudience',
+    'bound',
+    'refresh',
+    'oversized',
+  ] as const) {
+    t.equal(await get(mintToken(app, { ...opaque, broken })), 401, broken)
+  }
+  const wrong = async (options: object): Promise<unknown> =>
+    rejectionOf((async () => mintToken(app, { sub: 'a', opaque: true, ...options }))())
+  const code = 'ERR_AUTH_TESTING'
+  t.match(await wrong({}), { code, message: /"introspection"/ })
+  t.match(await wrong({ issuer: 'corp', broken: 'none' }), {
+    code,
+    message: /found broken: "none"/,
+  })
+  const { app: other } = await setting(t)
+  t.throws(() => mintToken(other, opaque), { code, message: /"introspection"/ })
+})

@@ -1,0 +1,110 @@
+import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
+import { LRUCache } from 'lru-cache'
+import { digestOf } from '../../common/digest.js'
+import { b64token } from '../../http/authorization.js'
+import { since } from '../../http/renewed.js'
+import { checkClaims, invalidToken } from '../../tokens/claims.js'
+import { freeze } from '../../tokens/engine.js'
+import { isJwt, readHeader } from '../verifier.js'
+import { checkAnswer } from './answer.js'
+import { Endpoint } from './endpoint.js'
+import type { ResolvedRules } from '../../options/resolve-jwt.js'
+import type { Introspecting } from '../options.js'
+import type { IntrospectionStats } from '../../../types/introspection.js'
+import type { JwtClaims } from '../../../types/request-extra.js'
+
+/** Callers that may wait; characters of an opaque token; milliseconds for which a rejected one is not asked about. */
+const [mostWaiting, longest, rejectedLife] = [1_000, 4_096, 5_000]
+
+/** What came of a token, at a time by one clock, for milliseconds by both: the cache uses the other one. */
+type Kept<Result> = Readonly<{ result: Result; at: number; life: number }>
+type Accepted = Readonly<{ claims: JwtClaims; rules: ResolvedRules }>
+
+/** Validates tokens of one issuer by asking it (RFC 7662). No token is kept, only its SHA-256. */
+export class Introspection {
+  readonly endpoint: Endpoint
+  readonly #accepted = new LRUCache<string, Kept<Accepted>>({ max: 10_000, maxSize: 8 * 2 ** 20 })
+  /** Apart, so that a flood of bad tokens displaces no good one. */
+  readonly #rejected = new LRUCache<string, Kept<unknown>>({ max: 1_000, maxSize: 1_000 })
+  readonly #asked = new Map<string, Promise<Accepted>>()
+  #waiting = 0
+
+  /** @param isForeign - whether the opaque token of a request belongs to others, and must not be shown to the issuer */
+  constructor(
+    private readonly issuer: Introspecting,
+    private readonly isForeign: (request: FastifyRequest) => boolean,
+    log: FastifyBaseLogger,
+  ) {
+    this.endpoint = new Endpoint(issuer, log)
+  }
+
+  /** Synchronous for a token whose answer is cached. @throws AuthenticationError (or a rejection with it) */
+  claimsOf(token: string, request: FastifyRequest): JwtClaims | Promise<JwtClaims> {
+    const key = digestOf(token)
+    const accepted = fresh(this.#accepted.get(key))
+    return accepted === undefined ? this.#wait(token, key, request) : checked(accepted)
+  }
+
+  stats(): IntrospectionStats {
+    return { ...this.endpoint.sent, cached: this.#accepted.size }
+  }
+
+  async #wait(token: string, key: string, request: FastifyRequest): Promise<JwtClaims> {
+    const rejected = fresh(this.#rejected.get(key))
+    if (rejected !== undefined) throw rejected
+    if (isJwt(token)) readHeader(token, this.issuer, false)
+    else if (token.length > longest || !b64token.test(token) || this.isForeign(request)) {
+      throw invalidToken('no token')
+    }
+    if (this.#waiting >= mostWaiting) throw this.endpoint.unavailable('too many requests wait')
+    this.#waiting += 1
+    try {
+      return checked(await (this.#asked.get(key) ?? this.#ask(token, key)))
+    } finally {
+      this.#waiting -= 1
+    }
+  }
+
+  #ask(token: string, key: string): Promise<Accepted> {
+    const asked = this.#answer(token, key).finally(() => this.#asked.delete(key))
+    this.#asked.set(key, asked)
+    return asked
+  }
+
+  async #answer(token: string, key: string): Promise<Accepted> {
+    // The time of an answer begins before it: a token may be revoked while it is asked about.
+    const start = performance.now()
+    const { claims, bytes } = await this.endpoint.ask(token)
+    const cache = 1000 * (this.issuer.introspection.cache ?? 60)
+    try {
+      const accepted = { claims, rules: checkAnswer(claims, this.issuer) }
+      freeze(claims)
+      const untilExp = 1000 * (claims.exp ?? Infinity) - Date.now()
+      const life = Math.min(cache - (performance.now() - start), untilExp)
+      keep(this.#accepted, key, accepted, life, bytes)
+      return accepted
+    } catch (error) {
+      if (cache > 0) keep(this.#rejected, key, error, rejectedLife, 1)
+      throw error
+    }
+  }
+}
+
+function checked({ claims, rules }: Accepted): JwtClaims {
+  checkClaims(claims, rules)
+  return claims
+}
+
+function fresh<Result>(kept: Kept<Result> | undefined): Result | undefined {
+  return kept !== undefined && since(kept.at) < kept.life ? kept.result : undefined
+}
+
+function keep<Result>(
+  cache: LRUCache<string, Kept<Result>>,
+  key: string,
+  result: Result,
+  life: number,
+  size: number,
+): void {
+  if (life > 0) cache.set(key, { result, at: Date.now(), life }, { ttl: Math.ceil(life), size })
+}

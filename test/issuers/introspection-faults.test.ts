@@ -1,0 +1,397 @@
+// A server that fails: no token is accepted because of it, and none is rejected for good.
+import { once } from 'node:events'
+import { createServer, type AddressInfo, type Socket } from 'node:net'
+import type { ServerResponse } from 'node:http'
+import { setTimeout as later } from 'node:timers/promises'
+import { gzipSync } from 'node:zlib'
+import t, { type Test } from 'tap'
+import { isRejection, isWelcome, listen, messages, send, tokenChallenge } from '../helpers/flows.js'
+import { bearer, rawLines } from '../helpers/app.js'
+import { clockOf, discoveryPath, oauthPath } from '../helpers/issuer.js'
+import {
+  answering,
+  clientSecret,
+  introspectingApp,
+  introspectionPath,
+  startIntrospection,
+} from '../helpers/introspection.js'
+import { busy, movableClock, tally, until } from '../helpers/load.js'
+import { eventsOf } from '../helpers/sessions.js'
+
+const invalid = { error: messages.jwtInvalid, challenge: tokenChallenge('The token is invalid') }
+const unavailable = { status: 503, error: busy, challenge: null }
+
+/** Trickles until the client goes away. */
+const trickle =
+  (start: string) =>
+  (response: ServerResponse): void => {
+    response.write(start)
+    const timer = setInterval(() => response.write(' '), 5)
+    response.on('close', () => clearInterval(timer))
+  }
+
+t.test('an answer that is none is a 503, whatever the mode', async (t) => {
+  const issuer = await startIntrospection(t)
+  const events = eventsOf(t, 'introspection')
+  const { app, get } = await introspectingApp(t, issuer)
+  const good = JSON.stringify(issuer.active())
+  const bodies: (string | Buffer)[] = [
+    '',
+    ' ',
+    'null',
+    'true',
+    '[]',
+    `[${good}]`,
+    `"${'x'.repeat(9)}"`,
+    '{}',
+    '{"sub":"alice"}',
+    '{"Active":true}',
+    ...['"true"', '1', 'null', '[true]', '{}', '"false"', '0'].map(
+      (active) => `{"active":${active}}`,
+    ),
+    '{"__proto__":{"active":true}}',
+    `${good}x`,
+    `${good}${good}`,
+    `\ufeff${good}`,
+    good.slice(0, -1),
+    Buffer.from(good.replace('alice', 'al\xefce'), 'latin1'),
+    '['.repeat(60_000),
+    `${good}${' '.repeat(65_537 - good.length)}`,
+    `active=true&sub=alice`,
+  ]
+  const statuses = [201, 204, 202, 206, 301, 302, 303, 304, 307, 308, 404, 410, 429, 500, 502, 503]
+  const location = `${issuer.url}${introspectionPath}?redirected`
+  const rows = [
+    ...bodies.map((body) => answering(body)),
+    ...statuses.map((status) =>
+      answering(status === 204 || status === 304 ? '' : good, status, {
+        location,
+        'retry-after': '3600',
+      }),
+    ),
+    answering(gzipSync(good), 200, { 'content-encoding': 'gzip' }),
+    answering(good, 200, { 'content-encoding': 'br' }),
+    answering(good, 200, { 'content-length': String(good.length + 9), connection: 'close' }),
+    (response: ServerResponse) => response.destroy(),
+    (response: ServerResponse) => {
+      response.write(good)
+      response.destroy()
+    },
+    (response: ServerResponse) => response.socket?.end('secret words\r\n\r\n'),
+  ]
+  const urls = ['/', '/claims', '/optional']
+  for (const [at, answer] of rows.entries()) {
+    // A good answer between them, so that no pause begins.
+    issuer.misbehave = answering(good)
+    isWelcome(t, await get(`good-${at}`), 'alice')
+    issuer.misbehave = answer
+    const url = urls[at % 3] ?? '/'
+    const response = await get(`token-${at}`, url)
+    isRejection(t, response, unavailable, `${at} ${url}`)
+    t.equal(response.headers['retry-after'], '1')
+  }
+  const { requests, failures, cached } = app.authn.stats().issuers.corp?.introspection ?? {}
+  t.strictSame([requests, failures, cached], [2 * rows.length, rows.length, rows.length])
+  t.equal(events.length, 2 * rows.length)
+  t.match(events[1], { issuer: 'corp', outcome: 'failed', reason: String, duration: Number })
+  t.match(events[0], { issuer: 'corp', outcome: 'active', reason: null, duration: Number })
+  t.equal(issuer.forms.filter(({ request }) => request.url?.includes('redirected')).length, 0)
+  issuer.misbehave = answering(`${good}${' '.repeat(65_536 - good.length)}`)
+  isWelcome(t, await get('longest'), 'alice')
+})
+
+t.test('a body of a gigabyte is cut off', async (t) => {
+  const issuer = await startIntrospection(t)
+  const { get } = await introspectingApp(t, issuer)
+  let sent = 0
+  const closed: Promise<unknown>[] = []
+  issuer.misbehave = (response) => {
+    closed.push(once(response, 'close'))
+    const chunk = Buffer.alloc(2 ** 16, 32)
+    const more = (): void => {
+      while (sent < 2 ** 30 && !response.destroyed && response.write(chunk)) sent += chunk.length
+    }
+    response.on('drain', more)
+    more()
+  }
+  isRejection(t, await get('token'), unavailable)
+  await Promise.all(closed)
+  t.ok(sent < 2 ** 25, `${sent} bytes were sent`)
+})
+
+t.test('a server that is down, hangs or trickles allows nothing that is not cached', async (t) => {
+  const issuer = await startIntrospection(t)
+  const { get } = await introspectingApp(t, issuer)
+  issuer.known.set('good', issuer.active())
+  isWelcome(t, await get('good'), 'alice')
+  const start = performance.now()
+  const waiting = []
+  for (const answer of [() => undefined, trickle('{"active":true,'), trickle('')]) {
+    issuer.misbehave = answer
+    const before = issuer.forms.length
+    waiting.push(get(`bad-${before}`))
+    await until(() => issuer.forms.length > before, 'it was asked')
+  }
+  for (const response of await Promise.all(waiting)) isRejection(t, response, unavailable)
+  t.ok(performance.now() - start < 9_000, 'after 5 seconds')
+  await issuer.kill()
+  isRejection(t, await get('other'), unavailable)
+  isWelcome(t, await get('good'), 'alice', 'a cached token goes on')
+})
+
+t.test('from the third failure on, no request is sent for 1, 2, 4 … 30 seconds', async (t) => {
+  const issuer = await startIntrospection(t)
+  const { get } = await introspectingApp(t, issuer)
+  const { advance } = clockOf(t)
+  issuer.known.set('good', issuer.active())
+  issuer.misbehave = answering('', 500)
+  const fail = async (): Promise<[number, unknown]> => {
+    const response = await get(`bad-${Math.random()}`)
+    isRejection(t, response, unavailable)
+    return [issuer.forms.splice(0).length, response.headers['retry-after']]
+  }
+  t.strictSame(await fail(), [1, '1'])
+  t.strictSame(await fail(), [1, '1'])
+  for (const [at, pause] of [1, 2, 4, 8, 16, 30, 30].entries()) {
+    t.strictSame(await fail(), [1, String(pause)], `failure ${at + 3}`)
+    advance(pause - 1)
+    t.strictSame(await fail(), [0, '1'], 'nothing is sent')
+    advance(1)
+  }
+  issuer.misbehave = null
+  isWelcome(t, await get('good'), 'alice')
+  issuer.misbehave = answering('', 500)
+  issuer.forms.length = 0
+  t.strictSame(await fail(), [1, '1'], 'a success ends it')
+  t.strictSame(await fail(), [1, '1'])
+})
+
+t.test('failures at the same time are one reason for a pause', async (t) => {
+  const issuer = await startIntrospection(t)
+  const { get } = await introspectingApp(t, issuer)
+  await issuer.kill()
+  const all = await Promise.all(Array.from({ length: 60 }, (_, at) => get(`bad-${at}`)))
+  t.strictSame(tally(all), { 503: 60 })
+  t.equal((await get('one-more')).headers['retry-after'], '1')
+})
+
+t.test('a status that is about one odd token is no reason for a pause', async (t) => {
+  const issuer = await startIntrospection(t)
+  const { get } = await introspectingApp(t, issuer)
+  issuer.known.set('good', issuer.active())
+  for (const status of [400, 413, 414, 431, 400]) {
+    issuer.misbehave = answering('', status)
+    isRejection(t, await get(`odd-${status}`), unavailable)
+  }
+  issuer.misbehave = null
+  isWelcome(t, await get('good'), 'alice')
+  t.equal(issuer.asked.filter((each) => each === discoveryPath).length, 1)
+})
+
+t.test('the endpoint is discovered at the first token, and anew after a failure', async (t) => {
+  const issuer = await startIntrospection(t)
+  const { get } = await introspectingApp(t, issuer)
+  t.strictSame(issuer.asked, [], 'nothing is asked for before the first token')
+  for (const token of ['one', 'two', 'three']) issuer.known.set(token, issuer.active())
+  const found = issuer.answers.get(discoveryPath) ?? (() => undefined)
+  const metadata = (more: object) => answering(JSON.stringify({ issuer: issuer.url, ...more }))
+  issuer.answers.set(discoveryPath, metadata({}))
+  isRejection(t, await get('one'), unavailable, 'no endpoint in the metadata')
+  issuer.answers.set(discoveryPath, metadata({ introspection_endpoint: 'http://10.0.0.1/' }))
+  isRejection(t, await get('one'), unavailable, 'not a secure one')
+  issuer.answers.set(discoveryPath, answering('', 404))
+  issuer.answers.set(oauthPath, found)
+  const all = await Promise.all(['one', 'one', 'two', 'three'].map((token) => get(token)))
+  t.strictSame(tally(all), { 200: 4 })
+  const documents = [discoveryPath, discoveryPath, discoveryPath, oauthPath]
+  t.strictSame(issuer.asked.splice(0), [...documents, ...Array(3).fill(introspectionPath)])
+  issuer.misbehave = answering('', 503)
+  isRejection(t, await get('four'), unavailable)
+  issuer.misbehave = null
+  isRejection(t, await get('four'), invalid)
+  t.strictSame(issuer.asked.splice(0), [
+    introspectionPath,
+    discoveryPath,
+    oauthPath,
+    introspectionPath,
+  ])
+})
+
+t.test('equal tokens share a request, and 32 are sent at a time', async (t) => {
+  const issuer = await startIntrospection(t)
+  const { get } = await introspectingApp(t, issuer, { cache: 0 })
+  const held: ServerResponse[] = []
+  let atOnce = 0
+  let most = 0
+  issuer.misbehave = (response) => {
+    held.push(response)
+    most = Math.max(most, (atOnce += 1))
+  }
+  const answer = (): void => {
+    for (const response of held.splice(0)) {
+      atOnce -= 1
+      response.end(JSON.stringify(issuer.active()))
+    }
+  }
+  const equal = Array.from({ length: 200 }, () => get('equal'))
+  await until(() => held.length === 1, 'it was asked')
+  await later(50)
+  answer()
+  t.strictSame(tally(await Promise.all(equal)), { 200: 200 })
+  t.equal(issuer.forms.length, 1)
+  const different = Array.from({ length: 200 }, (_, at) => get(`token-${at}`))
+  let settled = false
+  const done = Promise.all(different).finally(() => (settled = true))
+  await until(() => held.length === 32, 'the first are there')
+  await later(50)
+  t.equal(held.length, 32)
+  await until(() => {
+    answer()
+    return settled
+  }, 'all are answered')
+  t.strictSame(tally(await done), { 200: 200 })
+  t.strictSame([issuer.forms.length, most], [201, 32])
+})
+
+t.test('1,000 requests wait, for 5 seconds in all, and closing ends it', async (t) => {
+  const issuer = await startIntrospection(t)
+  const { get, app } = await introspectingApp(t, issuer)
+  const { advance } = movableClock(t)
+  issuer.misbehave = () => undefined
+  const waiting = Array.from({ length: 1_000 }, (_, at) => get(`token-${at % 500}`))
+  await until(() => issuer.forms.length === 32, 'they wait')
+  const start = performance.now()
+  isRejection(t, await get('one-more'), unavailable, 'at once')
+  t.ok(performance.now() - start < 2_000)
+  await advance(5_000)
+  for (const { request } of issuer.forms.splice(0)) request.destroy()
+  t.strictSame(tally(await Promise.all(waiting)), { 503: 1_000 })
+  await later(20)
+  t.equal(issuer.forms.length, 0, 'those that have waited are not sent')
+  clockOf(t).advance(60)
+  const last = get('last')
+  await until(() => issuer.forms.length === 1, 'it was asked')
+  await app.close()
+  isRejection(t, await last, unavailable)
+})
+
+t.test(
+  'a client that leaves cancels nothing for the others, and no user is looked up for it',
+  async (t) => {
+    const issuer = await startIntrospection(t)
+    const names: unknown[] = []
+    const user = ({ sub }: { readonly sub?: unknown }): object => {
+      names.push(sub)
+      return { name: sub }
+    }
+    const { app } = await introspectingApp(t, issuer, {}, { user })
+    let answer = (): unknown => undefined
+    issuer.misbehave = (response) => (answer = () => response.end(JSON.stringify(issuer.active())))
+    let arrived = 0
+    let left = 0
+    app.server.on('request', ({ socket }) => {
+      arrived += 1
+      socket.once('close', () => (left += 1))
+    })
+    const port = await listen(app)
+    const client = new AbortController()
+    const headers = bearer('good')
+    const hanging = send(port, { path: '/', headers, signal: client.signal })
+    await until(() => issuer.forms.length === 1, 'it was asked')
+    const patient = send(port, { path: '/', headers })
+    await until(() => arrived === 2, 'both wait')
+    client.abort()
+    await t.rejects(hanging, { name: 'AbortError' })
+    await until(() => left === 1, 'the server knows that one has left')
+    answer()
+    isWelcome(t, await patient, 'alice')
+    t.strictSame(names, ['alice'])
+    t.equal(issuer.forms.length, 1)
+  },
+)
+
+t.test(
+  'failures are logged once a minute for each kind, without token, secret or body',
+  async (t) => {
+    const issuer = await startIntrospection(t)
+    const { lines, stream } = rawLines()
+    const options = { logger: { stream, level: 'trace' } }
+    const { get } = await introspectingApp(t, issuer, {}, {}, {}, options)
+    const wall = clockOf(t)
+    const steady = movableClock(t)
+    for (const status of [500, 401, 403, 500, 401]) {
+      issuer.misbehave = answering('{"active":"body-of-server"}', status)
+      await get('token-of-alice')
+      wall.advance(60)
+    }
+    const found = (): Record<string, unknown>[] =>
+      lines
+        .splice(0)
+        .map((line) => JSON.parse(line) as Record<string, unknown>)
+        .filter(({ status }) => status !== undefined)
+    t.notMatch(lines.join(), /token-of-alice|body-of-server/)
+    t.notMatch(lines.join(), clientSecret)
+    const [first, second, third, ...more] = found()
+    t.match(first, {
+      level: 40,
+      issuer: 'corp',
+      status: 500,
+      reason: 'the status is 500, expected 200',
+    })
+    t.match(second, { level: 50, status: 401, msg: /issuers\.corp\.introspection\.clientSecret/ })
+    t.match(third, { level: 50, status: 403 })
+    t.strictSame(more, [])
+    await steady.advance(60_000)
+    issuer.misbehave = answering('', 500)
+    await get('another')
+    t.match(found(), [{ level: 40, status: 500 }])
+  },
+)
+
+/** A server that speaks HTTP in its own ways. */
+async function rawEndpoint(t: Test, answer: (socket: Socket) => unknown): Promise<string> {
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => {
+    sockets.add(socket)
+    socket.on('error', () => undefined)
+    socket.on('data', () => answer(socket))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+}
+
+t.test('odd HTTP is a success or a 503', async (t) => {
+  const issuer = await startIntrospection(t)
+  const good = JSON.stringify(issuer.active())
+  const { length } = good
+  const rows: [number, string][] = [
+    [200, `HTTP/1.0 200 OK\r\n\r\n${good}`],
+    [
+      200,
+      `HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: ${length}\r\n\r\n${good}`,
+    ],
+    [503, `HTTP/1.1 200 OK\r\ncontent-length: ${length + 1}\r\n\r\n${good}`],
+    [503, `HTTP/1.1 200 OK\r\ncontent-length: ${length - 1}\r\n\r\n${good}`],
+    [
+      503,
+      `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${length.toString(16)}\r\n${good}\r\n`,
+    ],
+    [503, 'HTTP/1.1 101 Switching\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n'],
+    [503, `HTTP/1.1 200 OK\r\nx: ${'x'.repeat(40_000)}\r\n\r\n${good}`],
+  ]
+  for (const [status, text] of rows) {
+    const endpoint = await rawEndpoint(t, (socket) => socket.end(text))
+    const { get } = await introspectingApp(t, issuer, { endpoint })
+    t.equal((await get('token')).statusCode, status, text.slice(0, 60))
+  }
+  // A server that closes each connection without saying so.
+  const answer = `HTTP/1.1 200 OK\r\ncontent-length: ${length}\r\n\r\n${good}`
+  const endpoint = await rawEndpoint(t, (socket) => socket.end(answer))
+  const { get } = await introspectingApp(t, issuer, { endpoint })
+  for (let at = 0; at < 20; at += 1) t.equal((await get(`token-${at}`)).statusCode, 200)
+})

@@ -28,10 +28,7 @@ interface FeatureRow {
   readonly rejections?: RejectionTable
   /** The names of its events, whose channels exist although the feature is off. */
   readonly events?: readonly (keyof AuthnEvents)[]
-  /**
-   * Whether it has an `api`. Where it is off, reading that member of `app.authn` throws and names the option, or gives
-   * null.
-   */
+  /** Whether it has an `api`. Where it is off, that member of `app.authn` throws and names the option, or is null. */
   readonly hasApi?: boolean | 'or null'
   /** The member of `app.authn.stats()` where the feature is off. Default: none, so that its type is optional. */
   readonly noStats?: object

@@ -84,8 +84,11 @@ export interface Feature {
   routes?(registration: Registration): readonly PluginRoute[]
   /** Called at the end of each registration of the app, this one and later ones. @throws ERR_AUTH_OPTION */
   check?(registration: Registration, all: readonly Registration[]): void
-  /** Called when the app gets ready, with the protected routes of the registration. @throws ERR_AUTH_OPTION */
-  checkRoutes?(routes: readonly CheckedRoute[]): void
+  /**
+   * Called when the app gets ready, with the protected routes of the registration; those with `isHidden` are in no API
+   * document. @throws ERR_AUTH_OPTION
+   */
+  checkRoutes?(routes: readonly { name: string; policy: RoutePolicy; isHidden: boolean }[]): void
   /** For API documents. */
   readonly notes?: {
     /**
@@ -108,15 +111,6 @@ export interface Feature {
   close?(): void | Promise<void>
   /** For the test kit alone. */
   readonly testing?: object
-}
-
-/** A protected route of a registration. */
-export interface CheckedRoute {
-  /** Its methods and its URL. */
-  readonly name: string
-  readonly policy: RoutePolicy
-  /** Whether its schema has `hide`, so that no API document shows it. */
-  readonly isHidden: boolean
 }
 
 /** Makes the tokens of a user who has logged in. It rejects with an AuthenticationFault or an AuthenticationError. */

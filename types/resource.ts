@@ -37,13 +37,10 @@ export interface ResourceServerOptions<Stored extends object = StoredUser> exten
 > {
   /** The identifier of the resource, or an object. */
   resource: string | ResourceOptions
-  /** Identity providers whose tokens are accepted besides those of the app, by their names in `use`. Default: none. */
-  issuers?: Readonly<Record<string, ResourceIssuerOptions>> | undefined
+  /** Identity providers whose tokens are accepted, by their names in `use`. Default: none. */
+  issuers?:
+    Readonly<Record<string, Omit<IssuerOptions, 'audience'> & Partial<IssuerOptions>>> | undefined
 }
-
-/** An issuer beside the option `resource`. */
-export type ResourceIssuerOptions = Omit<IssuerOptions, 'audience'> &
-  Partial<Pick<IssuerOptions, 'audience'>>
 
 /** Protected resource metadata (RFC 9728 §2), as the plugin publishes them. */
 export interface ProtectedResourceMetadata {

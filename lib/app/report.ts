@@ -15,12 +15,7 @@ export function routeReport(
   scope: FastifyInstance,
 ): Pick<Authn, 'routes' | 'printRoutes'> {
   function routes(): AuthnRoute[] {
-    if (!record.isReady) {
-      throw new AuthnUsageError(
-        'ERR_AUTH_REPORT',
-        'app.authn.routes(): the app is not ready, so routes and marks may still be missing. Call it after await app.ready(), or in an onReady hook that is added after the plugin.',
-      )
-    }
+    if (!record.isReady) notReady('app.authn.routes()')
     return (
       record.routes
         .filter(({ server }) => isWithin(server, scope))
@@ -30,6 +25,13 @@ export function routeReport(
     )
   }
   return { routes, printRoutes: () => printTable(routes(), scope.supportedMethods) }
+}
+
+export function notReady(method: string): never {
+  throw new AuthnUsageError(
+    'ERR_AUTH_REPORT',
+    `${method}: the app is not ready, so routes and marks may still be missing. Call it after await app.ready(), or in an onReady hook that is added after the plugin.`,
+  )
 }
 
 function rowsOf(route: DeclaredRoute): AuthnRoute[] {

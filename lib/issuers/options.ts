@@ -65,11 +65,7 @@ export type Introspecting = ResolvedIssuer & {
 
 const builtIn = new Set(['jwt', 'basic', 'configBasic'])
 
-/**
- * @param taken - the names of the app's authenticators
- * @param own - the issuer of tokens that the app signs itself
- * @param audience - the default: that of the option `resource`
- */
+/** @param taken - the names of the app's authenticators. @param own - the issuer of its tokens @param audience - the default */
 export function resolveIssuers(
   issuers: Readonly<Record<string, IssuerOptions>>,
   taken: readonly string[],

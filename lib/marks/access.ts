@@ -12,7 +12,7 @@ export interface Needs {
 
 type Key = keyof Needs
 
-export const accessNames = {
+const names = {
   // RFC 6749 section 3.3: scope-token.
   scope: text(
     'a scope of RFC 6749 section 3.3: visible ASCII without spaces, quotation marks and backslashes',
@@ -24,17 +24,13 @@ export const accessNames = {
   }),
 }
 
+export const scopeName = names.scope
+
 /** A bare array is an error, because half of all packages read it as "all of them" and half as "one of them". */
 function needSchema(key: Key): Type.TSchema {
-  const list = Type.Array(accessNames[key], {
-    minItems: 1,
-    description: 'a non-empty array of names',
-  })
-  const description = `one name, { all: ['…'] } or { any: ['…'] }, each name ${accessNames[key].description}`
-  return Type.Union([accessNames[key], options({ all: list, any: list })], {
-    description,
-    quoted: true,
-  })
+  const list = Type.Array(names[key], { minItems: 1, description: 'a non-empty array of names' })
+  const description = `one name, { all: ['…'] } or { any: ['…'] }, each name ${names[key].description}`
+  return Type.Union([names[key], options({ all: list, any: list })], { description, quoted: true })
 }
 
 export const needSchemas = { scope: needSchema('scope'), role: needSchema('role') }
@@ -58,7 +54,7 @@ export function neededNames(
 }
 
 export function isAccessName(key: Key, name: unknown): name is string {
-  return Check(accessNames[key], name)
+  return Check(names[key], name)
 }
 
 /** Describes needs: `scope notes:read and notes:write; role editor or admin`. @param quote - around each name */

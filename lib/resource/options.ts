@@ -1,7 +1,7 @@
 import * as Type from '@sinclair/typebox/type'
 import { wrongOption } from '../errors/errors.js'
 import { secureAddress } from '../http/address.js'
-import { accessNames } from '../marks/access.js'
+import { scopeName } from '../marks/access.js'
 import { checkAddress, quotedAddress } from '../options/address.js'
 import { nonEmpty, optional, or, strict, text } from '../options/check.js'
 import type { ResourceOptions } from '../../types/resource.js'
@@ -17,7 +17,7 @@ const object = strict(
       Type.Array(nonEmpty, { minItems: 1, description: 'a non-empty array of addresses' }),
     ),
     scopesSupported: optional(
-      or(false, Type.Array(accessNames.scope, { description: 'an array of scopes' })),
+      or(false, Type.Array(scopeName, { description: 'an array of scopes' })),
     ),
     name: optional(text('a non-empty string')),
     documentation: address,
@@ -32,18 +32,12 @@ export const schema = Type.Union([identifier, object], {
   quoted: true,
 })
 
-export interface ResolvedResource extends ResourceOptions {
-  /** The path of the metadata (RFC 9728 §3.1). */
-  readonly path: string
-  readonly metadataUrl: string
-  /** The default of `issuers.*.audience`. */
-  readonly audience: readonly string[]
-}
+export type ResolvedResource = ReturnType<typeof resolve>
 
 /** @throws ERR_AUTH_OPTION */
-export function resolve(given: string | ResourceOptions): ResolvedResource {
+export function resolve(given: string | ResourceOptions) {
   const isText = typeof given === 'string'
-  const resource = isText ? { identifier: given } : given
+  const resource: ResourceOptions = isText ? { identifier: given } : given
   const { origin, pathname } = readIdentifier(isText ? '' : '.identifier', resource.identifier)
   for (const [index, server] of (resource.authorizationServers ?? []).entries())
     checkAddress(`resource.authorizationServers.${index}`, server, true)
@@ -51,8 +45,9 @@ export function resolve(given: string | ResourceOptions): ResolvedResource {
     const page = resource[name]
     if (page !== undefined) checkAddress(`resource.${name}`, page, false)
   }
+  // RFC 9728 §3.1.
   const path = `${wellKnown}${pathname.replace(/\/$/, '')}`
-  // Clients that read the identifier as a WHATWG URL request tokens for the second spelling.
+  // The default of `issuers.*.audience`. Clients that read it as a WHATWG URL request tokens for the second spelling.
   const audience = pathname === '/' ? [origin, `${origin}/`] : [resource.identifier]
   return { ...resource, path, metadataUrl: `${origin}${path}`, audience }
 }

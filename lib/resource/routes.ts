@@ -2,30 +2,21 @@ import type { FastifyInstance } from 'fastify'
 import { wrongOption } from '../errors/errors.js'
 import type { PluginRoute, Work } from '../http/plugin-route.js'
 import { sendPublic } from '../http/public-document.js'
-import { wellKnown } from './options.js'
+import { wellKnown, type ResolvedResource } from './options.js'
 
-export interface Published {
-  readonly identifier: string
-  readonly path: string
-  /** The document; empty until the app is ready. */
-  text: string
-}
+/** A resource, and the text of its document once the app is ready. */
+type Published = Pick<ResolvedResource, 'identifier' | 'path'> & { text?: string }
 
-/** The resources of an app, and the paths that are declared for them. */
-interface Resources {
-  readonly all: Published[]
-  readonly paths: Set<string>
-}
-
-const resources = new WeakMap<FastifyInstance, Resources>()
+/** By the root of an app: its resources, and the paths that are declared for them. */
+const apps = new WeakMap<FastifyInstance, { all: Published[]; paths: Set<string> }>()
 
 /**
  * The routes of a resource, on the root of the app, since clients look for them at fixed paths (RFC 9728 §3.1). MCP
  * clients also look at the well-known path alone. @throws ERR_AUTH_OPTION
  */
 export function routesOf(root: FastifyInstance, own: Published): PluginRoute[] {
-  const { all, paths } = resources.get(root) ?? { all: [], paths: new Set() }
-  resources.set(root, { all, paths })
+  const { all, paths } = apps.get(root) ?? { all: [], paths: new Set() }
+  apps.set(root, { all, paths })
   const twin = all.find(({ path }) => path === own.path)
   if (twin !== undefined) {
     wrongOption(
@@ -34,7 +25,7 @@ export function routesOf(root: FastifyInstance, own: Published): PluginRoute[] {
   }
   all.push(own)
   const isTaken = root.hasRoute({ method: 'GET', url: wellKnown })
-  const wanted = new Set([own.path, ...(isTaken ? [] : [wellKnown])])
+  const wanted = new Set(isTaken ? [own.path] : [own.path, wellKnown])
   const missing = [...wanted].filter((path) => !paths.has(path))
   for (const path of missing) paths.add(path)
   return missing.flatMap((path) => routesAt(root, path, all))
@@ -46,16 +37,13 @@ function routesAt(scope: FastifyInstance, path: string, all: readonly Published[
     path,
     scope,
     option: 'resource',
-    ifTaken:
-      path === wellKnown
-        ? 'Remove that route, or declare it before the plugin is registered.'
-        : 'Remove that route.',
+    ifTaken: `Remove that route${path === wellKnown ? ', or declare it before the plugin is registered' : ''}.`,
     // @fastify/cors would answer for the origins of the app alone.
     options: { config: { cors: false } as object },
   }
   const get: Work = (request, reply) => {
     const found = all.find((each) => each.path === path) ?? (all.length === 1 ? all[0] : undefined)
-    if (!found?.text) {
+    if (found?.text === undefined) {
       reply.callNotFound()
       return reply
     }
@@ -63,13 +51,13 @@ function routesAt(scope: FastifyInstance, path: string, all: readonly Published[
     return sendPublic(request, reply, 'application/json', found.text)
   }
   // Clients in browsers send MCP-Protocol-Version, which needs a preflight.
-  const preflight: Work = (_, reply) =>
-    reply
+  const preflight: Work = (_, reply) => {
+    const any = { 'access-control-allow-origin': '*', 'access-control-allow-headers': '*' }
+    return reply
       .code(204)
-      .header('access-control-allow-origin', '*')
-      .header('access-control-allow-methods', 'GET, HEAD')
-      .header('access-control-allow-headers', '*')
+      .headers({ ...any, 'access-control-allow-methods': 'GET, HEAD' })
       .send()
+  }
   return [
     { ...route, method: 'GET', work: get },
     { ...route, method: 'OPTIONS', work: preflight },

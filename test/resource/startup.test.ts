@@ -103,7 +103,7 @@ t.test('startup fails for wrong options, and the error names the option', async 
   ]
   for (const [name, options, said = /expected|Set it/] of all) {
     const app = fastify(t)
-    const error = await startupError(() => app.register(authn, options as AnyAuthnOptions))
+    const error = await startupError(() => app.register(authn, options as AnyAuthnOptions).ready())
     const what = `${name}: ${JSON.stringify(options)}`
     t.equal(error?.code, 'ERR_AUTH_OPTION', what)
     if (said.source !== 'audience') t.match(error?.message, `option "${name}"`, what)

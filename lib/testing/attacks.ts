@@ -14,8 +14,8 @@ import {
   type Headers,
 } from './attack-options.js'
 import type { Material } from './forge.js'
-import { badOpaqueTokens } from './issuer.js'
 import { attackMaterial } from './material.js'
+import { badOpaqueTokens } from './opaque.js'
 import { AttackReport, statusProblemOf } from './report.js'
 import { watchRequest, type Watched } from './watched.js'
 

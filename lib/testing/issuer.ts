@@ -1,9 +1,8 @@
-import { randomBytes } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import { algorithmOf } from '../common/algorithms.js'
 import { isProduction } from '../common/production.js'
 import { testingOf } from './plugin.js'
-import { flawOf, testingError } from './error.js'
+import { testingError } from './error.js'
 import {
   askedClaimsOf,
   forge,
@@ -15,8 +14,6 @@ import {
 } from './forge.js'
 import { createEngine } from '../tokens/engine.js'
 import type { Send } from '../http/fetch.js'
-import type { AttackOptions } from './attack-options.js'
-import type { Bad } from './broken.js'
 import type { IssuersTesting } from '../issuers/feature.js'
 import type { ResolvedIssuer } from '../issuers/options.js'
 import type { SigningMethod } from '../../types/jwt.js'
@@ -25,7 +22,7 @@ import type { SigningMethod } from '../../types/jwt.js'
 const kid = 'fastify-authn-testing'
 
 /** The answers of all issuers about opaque tokens of the test kit. They know no others. */
-const answers = new Map<string, object>()
+export const answers = new Map<string, object>()
 
 /** Answers in place of an issuer, which also knows the JWTs of its key. */
 function answerOf(token: string, method: SigningMethod): object {
@@ -49,49 +46,8 @@ export function issuerMaterial(
   return tokenOf(issuer, method, content)
 }
 
-/** The flaws of opaque tokens: what is changed of a good answer, or the token that the issuer does not know. */
-const brokenOpaqueTokens = {
-  unknown: null,
-  expired: { exp: 1 },
-  otherAudience: { aud: 'https://other.example', client_id: 'other' },
-  bound: { cnf: { jkt: 'fastify-authn-testing' } },
-  refresh: { typ: 'Refresh', token_type: undefined },
-  oversized: {},
-} satisfies Record<string, object | null>
-
-/** Names of opaque tokens that must be rejected. Each has exactly one flaw. */
-export type BrokenOpaqueToken = keyof typeof brokenOpaqueTokens
-
-/** An opaque token of an issuer; null if it does not introspect. @throws ERR_AUTH_TESTING */
-export function opaqueToken(
-  app: object,
-  name: string,
-  content: TokenContent,
-  caller: string,
-  broken?: BrokenOpaqueToken,
-): string | null {
-  const { issuer } = replacedIssuer(app, name, content, caller)
-  if (issuer.introspection === undefined) return null
-  const flaw = broken === undefined ? {} : flawOf(brokenOpaqueTokens, broken, caller)
-  const token = randomBytes(broken === 'oversized' ? 2049 : 24).toString('hex')
-  const claims = { active: true, token_type: 'Bearer', ...claimsOf(issuer, content), ...flaw }
-  if (flaw !== null) answers.set(token, claims)
-  return token
-}
-
-/** All broken opaque tokens of the issuer of an attack; none if it does not introspect. */
-export function badOpaqueTokens(app: object, options: AttackOptions): Bad[] {
-  const { issuer, sub = 'alice', claims, algorithm } = options
-  const content = { sub, claims, algorithm }
-  return Object.keys(issuer === undefined ? {} : brokenOpaqueTokens).flatMap((flaw): Bad[] => {
-    const broken = flaw as BrokenOpaqueToken
-    const token = opaqueToken(app, String(issuer), content, 'authAttacks', broken)
-    return token === null ? [] : [[`opaque, ${flaw}`, token]]
-  })
-}
-
 /** An issuer with one key of the test kit, and with {@link answers}. @throws ERR_AUTH_TESTING */
-function replacedIssuer(
+export function replacedIssuer(
   app: object,
   name: string,
   content: TokenContent,
@@ -123,7 +79,7 @@ function replacedIssuer(
   return { issuer, method }
 }
 
-function claimsOf(issuer: ResolvedIssuer, content: TokenContent): Record<string, unknown> {
+export function claimsOf(issuer: ResolvedIssuer, content: TokenContent): Record<string, unknown> {
   const [audience] = issuer.audience
   return {
     iss: issuer.issuer,

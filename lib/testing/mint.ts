@@ -1,6 +1,7 @@
 import { brokenTokens, needTexts, type BrokenToken } from './broken.js'
 import { flawOf, testingError } from './error.js'
-import { issuerMaterial, opaqueToken, type BrokenOpaqueToken } from './issuer.js'
+import { issuerMaterial } from './issuer.js'
+import { opaqueToken, type BrokenOpaqueToken } from './opaque.js'
 import type { TokenContent } from './forge.js'
 import { materialOf, serviceOf } from './material.js'
 import type { TokenApp } from './token-app.js'

@@ -47,7 +47,7 @@ function documentOf(
   const { authorizationServers: servers = all.filter(isServer) } = resource
   if (servers.length === 0) {
     wrongOption(
-      'option "resource.authorizationServers": found nothing, and none of the "issuers" is an address, so clients could not find out where to get a token. Set it to the address of your authorization server, as in [\'https://id.example.com\'].',
+      'option "resource.authorizationServers": found none (if it is left out, those of the "issuers" that are addresses), so clients could not find out where to get a token. Set it to the address of your authorization server, as in [\'https://id.example.com\'].',
     )
   }
   const document = withoutUndefined({

@@ -13,9 +13,7 @@ const identifier = text('the URL of the resource', { quoted: true })
 const object = strict(
   {
     identifier,
-    authorizationServers: optional(
-      Type.Array(nonEmpty, { minItems: 1, description: 'a non-empty array of addresses' }),
-    ),
+    authorizationServers: optional(Type.Array(nonEmpty, { description: 'an array of addresses' })),
     scopesSupported: optional(
       or(false, Type.Array(scopeName, { description: 'an array of scopes' })),
     ),

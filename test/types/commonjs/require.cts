@@ -8,6 +8,10 @@ const app = fastify()
 
 app.register(authn, { jwt: { secret: 'secret' } })
 app.register(authn.default, { auth: true })
+app.register(authn, {
+  resource: 'https://api.example',
+  issuers: { corp: { issuer: 'https://id.example', user: () => null } },
+})
 app.register(authn.authn, { jwtService: new authn.JwtService({ secret: 'secret' }) })
 // @ts-expect-error -- unknown option
 app.register(authn, { secret: 'secret' })

@@ -268,6 +268,7 @@ t.test('rejected tokens are kept for 5 seconds, and cache: 0 keeps nothing', asy
     isRejection(t, await never.get('other'), invalid)
   }
   t.equal(issuer.forms.length, 8)
+  t.equal(never.app.authn.stats().issuers.corp?.introspection?.cached, 0)
 })
 
 t.test('a flood of bad tokens displaces no good one', async (t) => {

@@ -95,9 +95,20 @@ t.test('an answer that is none is a 503, whatever the mode', async (t) => {
   t.equal(events.length, 2 * rows.length)
   t.match(events[1], { issuer: 'corp', outcome: 'failed', reason: String, duration: Number })
   t.match(events[0], { issuer: 'corp', outcome: 'active', reason: null, duration: Number })
-  t.equal(issuer.forms.filter(({ request }) => request.url?.includes('redirected')).length, 0)
+  t.notMatch(issuer.asked.join(), 'redirected')
   issuer.misbehave = answering(`${good}${' '.repeat(65_536 - good.length)}`)
   isWelcome(t, await get('longest'), 'alice')
+})
+
+t.test('a polluted Object.prototype makes no token active', async (t) => {
+  const issuer = await startIntrospection(t)
+  const { get } = await introspectingApp(t, issuer)
+  const { active: _, ...others } = issuer.active()
+  issuer.misbehave = answering(JSON.stringify(others))
+  const pollute = { value: true, configurable: true }
+  Object.defineProperty(Object.prototype, 'active', pollute)
+  t.teardown(() => Reflect.deleteProperty(Object.prototype, 'active'))
+  isRejection(t, await get('token'), unavailable)
 })
 
 t.test('a body of a gigabyte is cut off', async (t) => {
@@ -193,11 +204,12 @@ t.test('the endpoint is discovered at the first token, and anew after a failure'
   const { get } = await introspectingApp(t, issuer)
   t.strictSame(issuer.asked, [], 'nothing is asked for before the first token')
   for (const token of ['one', 'two', 'three']) issuer.known.set(token, issuer.active())
+  const insecure = `http://0.0.0.0:${new URL(issuer.url).port}${introspectionPath}`
   const found = issuer.answers.get(discoveryPath) ?? (() => undefined)
   const metadata = (more: object) => answering(JSON.stringify({ issuer: issuer.url, ...more }))
   issuer.answers.set(discoveryPath, metadata({}))
   isRejection(t, await get('one'), unavailable, 'no endpoint in the metadata')
-  issuer.answers.set(discoveryPath, metadata({ introspection_endpoint: 'http://10.0.0.1/' }))
+  issuer.answers.set(discoveryPath, metadata({ introspection_endpoint: insecure }))
   isRejection(t, await get('one'), unavailable, 'not a secure one')
   issuer.answers.set(discoveryPath, answering('', 404))
   issuer.answers.set(oauthPath, found)
@@ -271,8 +283,10 @@ t.test('1,000 requests wait, for 5 seconds in all, and closing ends it', async (
   clockOf(t).advance(60)
   const last = get('last')
   await until(() => issuer.forms.length === 1, 'it was asked')
+  const events = eventsOf(t, 'introspection')
   await app.close()
   isRejection(t, await last, unavailable)
+  t.match(events, [{ outcome: 'failed', reason: /^the connection failed/ }], 'it was aborted')
 })
 
 t.test(

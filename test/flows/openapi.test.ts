@@ -711,6 +711,14 @@ t.test('a route for tokens of an issuer lists bearerAuth and a 503', async (t) =
   const operation = await operationFor(t, { use: 'corp', scope: 'a' }, options)
   t.strictSame(operation.security, [{ bearerAuth: ['a'] }])
   t.strictSame(statusesOf(operation), ['200', '401', '403', '503'])
+  const introspection = { clientId: 'api', clientSecret: 'a secret of the test', endpoint: url }
+  for (const more of [{}, { introspection }]) {
+    const issuers = { corp: { ...corp, ...more } }
+    const declare = gets({ '/': { use: 'corp' } })
+    const document = await documentOf(t, { authn: { issuers }, declare })
+    const { bearerFormat } = schemesIn(document).bearerAuth as { bearerFormat?: unknown }
+    t.equal(bearerFormat, 'introspection' in more ? undefined : 'JWT')
+  }
 })
 
 for (const [version, options] of everyVersion.slice(1)) {

@@ -271,6 +271,15 @@ t.test('rejected tokens are kept for 5 seconds, and cache: 0 keeps nothing', asy
   t.equal(never.app.authn.stats().issuers.corp?.introspection?.cached, 0)
 })
 
+t.test('at most 8 MiB of answers are kept', async (t) => {
+  const issuer = await startIntrospection(t)
+  const { get, app } = await introspectingApp(t, issuer)
+  issuer.misbehave = answering(JSON.stringify(issuer.active({ long: 'x'.repeat(60_000) })))
+  for (let at = 0; at < 150; at += 1) isWelcome(t, await get(`token-${at}`), 'alice')
+  const { cached = 0 } = app.authn.stats().issuers.corp?.introspection ?? {}
+  t.ok(cached > 130 && cached < 140, String(cached))
+})
+
 t.test('a flood of bad tokens displaces no good one', async (t) => {
   const issuer = await startIntrospection(t)
   const { get, app } = await introspectingApp(t, issuer)

@@ -96,7 +96,8 @@ t.test('an answer that is none is a 503, whatever the mode', async (t) => {
   t.match(events[1], { issuer: 'corp', outcome: 'failed', reason: String, duration: Number })
   t.match(events[0], { issuer: 'corp', outcome: 'active', reason: null, duration: Number })
   t.notMatch(issuer.asked.join(), 'redirected')
-  issuer.misbehave = answering(`${good}${' '.repeat(65_536 - good.length)}`)
+  const identity = { 'content-encoding': 'identity' }
+  issuer.misbehave = answering(`${good}${' '.repeat(65_536 - good.length)}`, 200, identity)
   isWelcome(t, await get('longest'), 'alice')
 })
 

@@ -109,7 +109,8 @@ export class Endpoint extends Renewed<URL> {
     if (this.document === null) throw new FetchError(`the metadata are unusable: ${this.#problem}`)
     const init = { ...requestOf(token, this.issuer.introspection), signal }
     const response = await request(this.document, init, this.#send)
-    if (response.headers.has('content-encoding')) throw new FetchError('the body is encoded')
+    const encoding = response.headers.get('content-encoding') ?? 'identity'
+    if (encoding !== 'identity') throw new FetchError('the body is encoded')
     const { json, bytes } = await readJson(response, answerBytes)
     if (isPlain(json) && typeof ownProperty(json, 'active') === 'boolean') {
       return { claims: json, bytes }

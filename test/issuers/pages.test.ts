@@ -39,7 +39,13 @@ const realm = (...roles: string[]) => ({ realm_access: { roles: ['offline_access
 const client = (id: string, ...roles: string[]) => ({ resource_access: { [id]: { roles } } })
 
 /** The page, the name of its issuer, claims, and the routes that they open and that they do not. */
-const rows: [page: string, use: string, claims: object, open: string[], closed: string[]][] = [
+const rows: [
+  page: string,
+  use: string,
+  claims: Readonly<Record<string, unknown>>,
+  open: string[],
+  closed: string[],
+][] = [
   ['issuer-keycloak', 'keycloak', { ...keycloak, ...realm() }, ['/notes'], ['/desk']],
   ['issuer-keycloak', 'keycloak', realm('editor'), ['/desk'], ['/notes']],
   ['issuer-keycloak', 'keycloak', client('notes-api', 'editor'), ['/desk'], ['/notes']],

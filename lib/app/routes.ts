@@ -68,10 +68,11 @@ function requireFree(
   others: readonly DeclaredRoute[],
 ): void {
   const folded = url.toLowerCase()
-  const [own] = others.flatMap((other) =>
-    other.url.toLowerCase() === folded ? (pluginRouteOf(other.options) ?? []) : [],
-  )
-  if (own === undefined || !methodsOf(method).includes(own.method)) return
+  const own = others
+    .filter((other) => other.url.toLowerCase() === folded)
+    .map(({ options }) => pluginRouteOf(options))
+    .find((each) => each !== undefined && methodsOf(method).includes(each.method))
+  if (own === undefined) return
   if (server.hasRoute({ method: own.method, url, constraints })) throwTaken(own, url)
 }
 

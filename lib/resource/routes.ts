@@ -4,6 +4,8 @@ import type { PluginRoute, Work } from '../http/plugin-route.js'
 import { sendPublic } from '../http/public-document.js'
 import { wellKnown, type ResolvedResource } from './options.js'
 
+const methods = ['GET', 'OPTIONS'] as const
+
 /** A resource, and the text of its document once the app is ready. */
 type Published = Pick<ResolvedResource, 'identifier' | 'path'> & { text?: string }
 
@@ -24,7 +26,7 @@ export function routesOf(root: FastifyInstance, own: Published): PluginRoute[] {
     )
   }
   all.push(own)
-  const isTaken = root.hasRoute({ method: 'GET', url: wellKnown })
+  const isTaken = methods.some((method) => root.hasRoute({ method, url: wellKnown }))
   const wanted = new Set(isTaken ? [own.path] : [own.path, wellKnown])
   const missing = [...wanted].filter((path) => !paths.has(path))
   for (const path of missing) paths.add(path)
@@ -32,12 +34,13 @@ export function routesOf(root: FastifyInstance, own: Published): PluginRoute[] {
 }
 
 function routesAt(scope: FastifyInstance, path: string, all: readonly Published[]): PluginRoute[] {
+  const isOwn = all.some((each) => each.path === path)
   const route = {
     kind: 'resource metadata',
     path,
     scope,
     option: 'resource',
-    ifTaken: `Remove that route${path === wellKnown ? ', or declare it before the plugin is registered' : ''}.`,
+    ifTaken: `Remove that route${isOwn ? '' : ', or declare it before the plugin is registered'}.`,
     // @fastify/cors would answer for the origins of the app alone.
     options: { config: { cors: false } as object },
   }

@@ -243,13 +243,16 @@ t.test('the path of the identifier decides; the root belongs to one resource', a
 })
 
 t.test('the app may have the root path, if the identifier has a path', async (t) => {
-  const app = await appWithResources(t, ['https://a.example/mcp'], () => {
-    const own = fastify(t)
-    own.get(wellKnown, () => ({ resource: 'of the app' }))
-    return own
-  })
-  t.match(await documentOf(app), { resource: 'of the app' })
-  t.match(await documentOf(app, '/mcp'), { resource: 'https://a.example/mcp' })
+  for (const method of ['GET', 'OPTIONS'] as const) {
+    const app = await appWithResources(t, ['https://a.example/mcp'], () => {
+      const own = fastify(t)
+      own.route({ method, url: wellKnown, handler: () => ({ resource: 'of the app' }) })
+      return own
+    })
+    const response = await app.inject({ method, url: wellKnown })
+    t.strictSame(response.json(), { resource: 'of the app' }, method)
+    t.match(await documentOf(app, '/mcp'), { resource: 'https://a.example/mcp' })
+  }
 })
 
 t.test('of two registrations in one scope the last one counts', async (t) => {

@@ -136,22 +136,28 @@ t.test('startup fails for two resources whose metadata would have one path', asy
 })
 
 t.test('startup fails for a path that the app has taken, before or after the plugin', async (t) => {
-  const taken: [path: string, resource: string, isLate: boolean][] = [
+  const taken: [path: string, resource: string, isLate: boolean, method?: 'OPTIONS'][] = [
+    [`${wellKnown}/mcp`, identifier, false, 'OPTIONS'],
+    [`${wellKnown}/mcp`, identifier, true, 'OPTIONS'],
+    [wellKnown, identifier, true, 'OPTIONS'],
     [`${wellKnown}/mcp`, identifier, false],
     [`${wellKnown}/mcp`, identifier, true],
     [wellKnown, 'https://api.example.com', false],
     [wellKnown, 'https://api.example.com', true],
     [wellKnown, identifier, true],
   ]
-  for (const [path, resource, isLate] of taken) {
+  for (const [path, resource, isLate, method = 'GET'] of taken) {
     const app = fastify(t)
+    const declare = () => app.route({ method, url: path, handler: () => 'mine' })
     const error = await startupError(async () => {
-      if (!isLate) app.get(path, () => 'mine')
+      if (!isLate) declare()
       await app.register(authn, { resource, issuers })
-      app.get(path, () => 'mine')
+      declare()
       await app.ready()
     })
-    t.match(error, { code: 'ERR_AUTH_OPTION', message: path }, `${path} of ${resource}`)
-    t.match(error?.message, 'option "resource"')
+    const message = `option "resource": ${method} ${path} is already declared`
+    t.match(error, { code: 'ERR_AUTH_OPTION', message }, `${path} of ${resource}`)
+    const canMove = path === wellKnown && resource === identifier
+    t.equal(error?.message.includes('declare it before'), canMove, `remedy of ${path}`)
   }
 })

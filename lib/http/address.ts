@@ -7,11 +7,12 @@ const loopback = /^(?:127(?:\.\d{1,3}){3}|\[::1\]|localhost)$/
  * sign tokens.
  */
 export function secureAddress(text: string): URL | null {
-  if (/[\s\\]/.test(text) || !URL.canParse(text)) return null
+  // In a URL, `hash` is the same for an empty fragment and for none.
+  if (/[\s\\#]/.test(text) || !URL.canParse(text)) return null
   const url = new URL(text)
-  const { protocol, hostname, username, password, hash } = url
+  const { protocol, hostname, username, password } = url
   const isSafe = protocol === 'https:' || (protocol === 'http:' && loopback.test(hostname))
-  return isSafe && username === '' && password === '' && hash === '' ? url : null
+  return isSafe && username === '' && password === '' ? url : null
 }
 
 /** The address in the metadata of an issuer; null if it is not secure, or http to this machine for an https issuer. */

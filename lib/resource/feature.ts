@@ -66,7 +66,7 @@ function documentOf(
 }
 
 function isServer(issuer: string): boolean {
-  return secureAddress(issuer) !== null && !/[?#]/.test(issuer)
+  return secureAddress(issuer) !== null && !issuer.includes('?')
 }
 
 /** The scopes in the marks of routes that accept Bearer, sorted. */

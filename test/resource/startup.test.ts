@@ -55,7 +55,7 @@ const rows: [name: string, options: object, said?: RegExp][] = [
   ['resource.authorizationServers', object({ authorizationServers: [] })],
   ['resource.authorizationServers', object({ authorizationServers: 'https://id.example.com' })],
   ['resource.authorizationServers.0', object({ authorizationServers: [5] })],
-  ...['id', 'http://id.example.com', 'https://id.example.com/?a', 'https://id.example.com/#a'].map(
+  ...['id', 'http://id.example.com', 'https://id.example.com/?a', 'https://id.example.com/#'].map(
     (server): [string, object] => [
       'resource.authorizationServers.1',
       object({ authorizationServers: ['https://id.example.com', server] }),

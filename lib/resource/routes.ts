@@ -45,13 +45,16 @@ function routesAt(scope: FastifyInstance, path: string, all: readonly Published[
     options: { config: { cors: false } as object },
   }
   const get: Work = (request, reply) => {
-    const found = all.find((each) => each.path === path) ?? (all.length === 1 ? all[0] : undefined)
-    if (found?.text === undefined) {
+    // A registration that a later one in its scope has replaced has no document.
+    const served = all.filter(({ text }) => text !== undefined)
+    const isOnly = path === wellKnown && served.length === 1
+    const text = served.find((each) => isOnly || each.path === path)?.text
+    if (text === undefined) {
       reply.callNotFound()
       return reply
     }
     void reply.header('access-control-allow-origin', '*')
-    return sendPublic(request, reply, 'application/json', found.text)
+    return sendPublic(request, reply, 'application/json', text)
   }
   // Clients in browsers send MCP-Protocol-Version, which needs a preflight.
   const preflight: Work = (_, reply) => {

@@ -256,11 +256,13 @@ t.test('the app may have the root path, if the identifier has a path', async (t)
 })
 
 t.test('of two registrations in one scope the last one counts', async (t) => {
-  const app = fastify(t)
-  for (const name of ['a', 'b'])
-    await app.register(authn, withResource(`https://a.example/${name}`))
-  await app.ready()
-  t.equal(await documentOf(app, '/a'), 404)
-  t.match(await documentOf(app, '/b'), { resource: 'https://a.example/b' })
-  t.equal(app.authn.resource?.identifier, 'https://a.example/b')
+  const host = 'https://a.example'
+  for (const first of [`${host}/a`, host]) {
+    const app = fastify(t)
+    for (const resource of [first, `${host}/b`]) await app.register(authn, withResource(resource))
+    await app.ready()
+    t.equal(await documentOf(app, '/a'), 404)
+    for (const path of ['/b', '']) t.match(await documentOf(app, path), { resource: `${host}/b` })
+    t.equal(app.authn.resource?.identifier, `${host}/b`)
+  }
 })

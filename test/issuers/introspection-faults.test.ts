@@ -106,8 +106,7 @@ t.test('a polluted Object.prototype makes no token active', async (t) => {
   const { get } = await introspectingApp(t, issuer)
   const { active: _, ...others } = issuer.active()
   issuer.misbehave = answering(JSON.stringify(others))
-  const pollute = { value: true, configurable: true }
-  Object.defineProperty(Object.prototype, 'active', pollute)
+  Object.assign(Object.prototype, { active: true })
   t.teardown(() => Reflect.deleteProperty(Object.prototype, 'active'))
   isRejection(t, await get('token'), unavailable)
 })

@@ -12,6 +12,7 @@ import type { IssuerOptions } from '../../types/issuers.js'
 
 const credential = text('a non-empty string without control characters', {
   pattern: '^[^\\x00-\\x1f\\x7f]+$',
+  secret: true,
 })
 
 const introspectionSchema = strict(

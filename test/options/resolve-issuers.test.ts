@@ -43,6 +43,7 @@ const wrong: [more: object, message: RegExp][] = [
   [asked({ clientSecret: undefined }), /clientSecret": found undefined .*variable/],
   [asked({ clientSecret: '' }), /clientSecret": found an empty string/],
   [asked({ clientSecret: 's3cret\n' }), /clientSecret": found an invalid string/],
+  [asked({ clientSecret: 123456 }), /clientSecret": found a number/],
   [asked({ clientId: '' }), /clientId": found an empty string/],
   [asked({ clientId: 's3cret\u007f' }), /clientId": found an invalid string/],
   [asked({ endpoint: 'http://id.example.com/x' }), /introspection.endpoint": found "http/],

@@ -44,7 +44,8 @@ export function combine(
   if (members.length === 0) wrongOption(`${place}: expected one authenticator or more.`)
   members.forEach((member, index) => check(authenticatorSchema, member, `${place}[${index}]`))
   checkChoice(members, place)
-  const takers = members.flatMap(membersOf).filter((leaf: TakesOpaque) => leaf[kTakesOpaque])
+  const leaves = new Set(members.flatMap(membersOf))
+  const takers = [...leaves].filter((leaf: TakesOpaque) => leaf[kTakesOpaque])
   if (takers.length > 1) wrong(`${place}: ${severalTakers}`)
   const [first] = members
   const other = members.find(({ scheme, accepts }) => scheme === undefined && accepts === undefined)

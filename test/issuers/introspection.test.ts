@@ -195,9 +195,11 @@ t.test('two introspecting issuers on one route make startup fail', async (t) => 
   t.match(both, { message: problem })
   const app = await appWith(t, { issuers }, (app) => {
     for (const use of ['a', 'b']) app.get(`/${use}`, { config: { auth: { use } } }, probe().handler)
+    app.get('/twice', { config: { auth: { use: ['a', 'a'] } } }, probe().handler)
   })
   issuer.known.set('opaque', issuer.active())
   const get = (url: string) => app.inject({ url, headers: bearer('opaque') })
   isWelcome(t, await get('/a'), 'alice')
+  isWelcome(t, await get('/twice'), 'alice')
   isRejection(t, await get('/b'), invalid)
 })

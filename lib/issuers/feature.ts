@@ -4,7 +4,6 @@ import { credentialsOf, MALFORMED } from '../http/authorization.js'
 import { ABANDONED, isGone } from '../http/disconnect.js'
 import { defaults, withDefaults } from '../options/defaults.js'
 import { resolveIssuers, type Introspecting, type ResolvedIssuer } from './options.js'
-import { registrationOf } from '../request/registration.js'
 import { setClaims, setGrants, type Grants } from '../request/state.js'
 import { unverifiedPart } from '../tokens/claims.js'
 import { askForUser, requireTrust } from '../users/user.js'
@@ -18,6 +17,9 @@ import type { AuthnOptions } from '../../types/options.js'
 import type { JwtClaims } from '../../types/request-extra.js'
 
 export { schema } from './options.js'
+
+/** Whether the opaque token of a request belongs to another feature, in any registration of the app. */
+type IsForeign = (request: FastifyRequest) => boolean
 
 type Issuers = NonNullable<AuthnOptions['issuers']>
 
@@ -47,14 +49,17 @@ export function create(context: FeatureContext<Resolved>): Feature {
   const given = options.jwt?.tokenCache
   const cache = given !== false && withDefaults(defaults.tokenCache, given)
   const { audience } = (resolvedBefore.resource ?? {}) as Partial<Pick<ResolvedIssuer, 'audience'>>
+  let registrations: readonly Registration[] = []
+  const isForeign: IsForeign = (request) => registrations.some((each) => isApiKey(each, request))
   const all = resolveIssuers(resolved.given, taken, jwtService.issuer, audience)
   const opened = all.map((issuer) => {
     const verifier = new IssuerVerifier(issuer, cache, log)
     const introspection =
       issuer.introspection && resolved.code
-        ? new resolved.code.Introspection(issuer as Introspecting, isApiKey, log)
+        ? new resolved.code.Introspection(issuer as Introspecting, isForeign, log)
         : null
-    const authenticator = issuerAuthenticator(verifier, introspection, options.userServiceTimeout)
+    const { userServiceTimeout: timeout } = options
+    const authenticator = issuerAuthenticator(verifier, introspection, isForeign, timeout)
     const { source } = verifier
     return { name: issuer.name, authenticator, verifier, source, introspection }
   })
@@ -62,6 +67,9 @@ export function create(context: FeatureContext<Resolved>): Feature {
   return {
     name: 'issuers',
     authenticators: Object.fromEntries(opened.map((each) => [each.name, each.authenticator])),
+    check(_, found) {
+      registrations = found
+    },
     ready() {
       // Introspection may be all that is needed.
       for (const { source, introspection } of opened) if (!introspection) void source.begin()
@@ -96,6 +104,7 @@ export function create(context: FeatureContext<Resolved>): Feature {
 function issuerAuthenticator(
   verifier: IssuerVerifier,
   introspection: Introspection | null,
+  isForeign: IsForeign,
   timeout: number | undefined,
 ): Authenticator {
   const { issuer, trusted, user } = verifier.issuer
@@ -115,7 +124,7 @@ function issuerAuthenticator(
     ...(introspection && {
       [kTakesOpaque]: (request) => {
         const token = credentialsOf(request.headers.authorization, 'Bearer')
-        return typeof token === 'string' && !isJwt(token) && !isApiKey(request)
+        return typeof token === 'string' && !isJwt(token) && !isForeign(request)
       },
     }),
     scheme: 'Bearer',
@@ -146,8 +155,7 @@ function issuerAuthenticator(
 }
 
 /** Whether another feature knows the token by its form, so that the issuer must not see it, wherever it is sent. */
-function isApiKey(request: FastifyRequest): boolean {
-  const { features } = registrationOf(request.server) as Registration
+function isApiKey({ features }: Registration, request: FastifyRequest): boolean {
   return features.some(
     ({ name, authenticators = {} }) =>
       name !== 'issuers' && Object.values(authenticators).some((each) => each.accepts?.(request)),

@@ -19,7 +19,7 @@ import {
 } from '../helpers/introspection.js'
 import { startIssuer } from '../helpers/issuer.js'
 import { encode } from '../helpers/tokens.js'
-import type { Authenticator, AuthnOptions } from '../../lib/index.js'
+import { authn, type Authenticator, type AuthnOptions } from '../../lib/index.js'
 
 const invalid = { error: messages.jwtInvalid, challenge: tokenChallenge('The token is invalid') }
 const apiKeyNotHere = 'This route does not accept API keys.'
@@ -177,6 +177,28 @@ t.test('an opaque token goes to who knows it by its form, and else to the issuer
   issuer.known.set('opaque', issuer.active())
   for (const path of uses) isWelcome(t, await get(path, 'opaque'), 'alice', path)
   t.equal(issuer.forms.length, 1)
+})
+
+t.test('an API key of another scope is not shown to the issuer', async (t) => {
+  const issuer = await startIntrospection(t)
+  const { handler } = probe()
+  const corp = issuer.options({ introspection: { clientId: 'notes', clientSecret } })
+  const mark = { config: { auth: { use: 'corp' } } }
+  const app = await appWith(t, {}, async (app) => {
+    await app.register(async (inner) => {
+      await inner.register(authn, { issuers: { corp } })
+      inner.get('/inner', mark, handler)
+    })
+    await app.register(async (other) => {
+      await other.register(authn, keyOptions())
+      other.get('/key', { config: { auth: { use: 'apiKey' } } }, handler)
+      other.get('/issue', async () => keysOf(other).issue(job))
+    })
+  })
+  const { key } = (await app.inject('/issue')).json<{ key: string }>()
+  isWelcome(t, await app.inject({ url: '/key', headers: bearer(key) }), 'alice')
+  isRejection(t, await app.inject({ url: '/inner', headers: bearer(key) }), invalid)
+  t.strictSame(issuer.forms, [])
 })
 
 t.test('two introspecting issuers on one route make startup fail', async (t) => {

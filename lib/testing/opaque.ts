@@ -10,13 +10,14 @@ const brokenOpaqueTokens = {
   unknown: null,
   expired: { exp: 1 },
   otherAudience: { aud: 'https://other.example', client_id: 'other' },
-  bound: { cnf: { jkt: 'fastify-authn-testing' } },
+  senderConstrained: { cnf: { jkt: 'fastify-authn-testing' } },
   refresh: { typ: 'Refresh', token_type: undefined },
   oversized: {},
-} satisfies Record<string, object | null>
+} satisfies Record<BrokenOpaqueToken, object | null>
 
 /** Names of opaque tokens that must be rejected. Each has exactly one flaw. */
-export type BrokenOpaqueToken = keyof typeof brokenOpaqueTokens
+export type BrokenOpaqueToken =
+  'expired' | 'otherAudience' | 'oversized' | 'refresh' | 'senderConstrained' | 'unknown'
 
 /** An opaque token of an issuer; null if it does not introspect. @throws ERR_AUTH_TESTING */
 export function opaqueToken(

@@ -146,7 +146,7 @@ t.test('mintToken() makes good and broken opaque tokens of an issuer', async (t)
     'unknown',
     'expired',
     'otherAudience',
-    'bound',
+    'senderConstrained',
     'refresh',
     'oversized',
   ] as const) {

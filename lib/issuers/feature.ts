@@ -18,9 +18,6 @@ import type { JwtClaims } from '../../types/request-extra.js'
 
 export { schema } from './options.js'
 
-/** Whether the opaque token of a request belongs to another feature, in any registration of the app. */
-type IsForeign = (request: FastifyRequest) => boolean
-
 type Issuers = NonNullable<AuthnOptions['issuers']>
 
 /** The code of introspection is loaded only where an issuer has it. */
@@ -50,7 +47,8 @@ export function create(context: FeatureContext<Resolved>): Feature {
   const cache = given !== false && withDefaults(defaults.tokenCache, given)
   const { audience } = (resolvedBefore.resource ?? {}) as Partial<Pick<ResolvedIssuer, 'audience'>>
   let registrations: readonly Registration[] = []
-  const isForeign: IsForeign = (request) => registrations.some((each) => isApiKey(each, request))
+  const isForeign = (request: FastifyRequest): boolean =>
+    registrations.some((each) => isApiKey(each, request))
   const all = resolveIssuers(resolved.given, taken, jwtService.issuer, audience)
   const opened = all.map((issuer) => {
     const verifier = new IssuerVerifier(issuer, cache, log)
@@ -58,8 +56,7 @@ export function create(context: FeatureContext<Resolved>): Feature {
       issuer.introspection && resolved.code
         ? new resolved.code.Introspection(issuer as Introspecting, isForeign, log)
         : null
-    const { userServiceTimeout: timeout } = options
-    const authenticator = issuerAuthenticator(verifier, introspection, isForeign, timeout)
+    const authenticator = issuerAuthenticator(verifier, introspection, options.userServiceTimeout)
     const { source } = verifier
     return { name: issuer.name, authenticator, verifier, source, introspection }
   })
@@ -104,7 +101,6 @@ export function create(context: FeatureContext<Resolved>): Feature {
 function issuerAuthenticator(
   verifier: IssuerVerifier,
   introspection: Introspection | null,
-  isForeign: IsForeign,
   timeout: number | undefined,
 ): Authenticator {
   const { issuer, trusted, user } = verifier.issuer
@@ -121,12 +117,7 @@ function issuerAuthenticator(
 
   const authenticator: TakesOpaque & { [kRejectsAny]: true } = {
     [kRejectsAny]: true,
-    ...(introspection && {
-      [kTakesOpaque]: (request) => {
-        const token = credentialsOf(request.headers.authorization, 'Bearer')
-        return typeof token === 'string' && !isJwt(token) && !isForeign(request)
-      },
-    }),
+    ...(introspection && { [kTakesOpaque]: (request) => introspection.takes(request) }),
     scheme: 'Bearer',
     openapi: {
       type: 'http',

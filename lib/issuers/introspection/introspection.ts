@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
 import { LRUCache } from 'lru-cache'
 import { digestOf } from '../../common/digest.js'
-import { b64token } from '../../http/authorization.js'
+import { b64token, credentialsOf } from '../../http/authorization.js'
 import { since } from '../../http/renewed.js'
 import { checkClaims, invalidToken } from '../../tokens/claims.js'
 import { freeze } from '../../tokens/engine.js'
@@ -20,7 +20,7 @@ const [mostWaiting, longest, rejectedLife] = [1_000, 4_096, 5_000]
 type Kept<Result> = Readonly<{ result: Result; at: number; life: number }>
 type Accepted = Readonly<{ claims: JwtClaims; rules: ResolvedRules }>
 
-/** Validates tokens of one issuer by asking it (RFC 7662). No token is kept, only its SHA-256. */
+/** Validates tokens of one issuer by introspection (RFC 7662). It stores the SHA-256 of tokens, and no token. */
 export class Introspection {
   readonly endpoint: Endpoint
   readonly #accepted = new LRUCache<string, Kept<Accepted>>({ max: 10_000, maxSize: 8 * 2 ** 20 })
@@ -29,7 +29,7 @@ export class Introspection {
   readonly #asked = new Map<string, Promise<Accepted>>()
   #waiting = 0
 
-  /** @param isForeign - whether the opaque token of a request belongs to others, and must not be shown to the issuer */
+  /** @param isForeign - whether the token of a request is for another feature of the app, so that the issuer must not see it */
   constructor(
     private readonly issuer: Introspecting,
     private readonly isForeign: (request: FastifyRequest) => boolean,
@@ -43,6 +43,12 @@ export class Introspection {
     const key = digestOf(token)
     const accepted = fresh(this.#accepted.get(key))
     return accepted === undefined ? this.#wait(token, key, request) : checked(accepted)
+  }
+
+  /** Whether the token of a request is opaque, and may be sent to the issuer. */
+  takes(request: FastifyRequest): boolean {
+    const token = credentialsOf(request.headers.authorization, 'Bearer')
+    return typeof token === 'string' && !isJwt(token) && !this.isForeign(request)
   }
 
   stats(): IntrospectionStats {

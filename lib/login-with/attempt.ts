@@ -1,5 +1,6 @@
 import { hash, randomBytes } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { digestOf } from '../common/digest.js'
 import { rejection } from '../errors/errors.js'
 import { MALFORMED } from '../http/authorization.js'
 import { longestCookie, setCookie } from '../http/cookie.js'
@@ -39,8 +40,6 @@ export function newAttempt(
   return attemptOf(provider, `${bits}.${end}.${maxAge}.${path}${link}`)
 }
 
-export const sha256 = (text: string): string => hash('sha256', text, 'base64url')
-
 function attemptOf({ name, issuer, authorizationParams: params }: ResolvedProvider, value: string) {
   const [bits = '', end, sentMaxAge = '', encoded = '', ...link] = value.split('.')
   const path = Buffer.from(encoded, 'base64url').toString()
@@ -51,7 +50,7 @@ function attemptOf({ name, issuer, authorizationParams: params }: ResolvedProvid
   return {
     value,
     // A name and an issuer have no line feed.
-    state: sha256(`${name}\n${issuer}\n${value}`),
+    state: digestOf(`${name}\n${issuer}\n${value}`),
     nonce: secrets.slice(0, 43),
     codeVerifier: secrets.slice(43),
     returnTo: isPath(path) ? path : '',

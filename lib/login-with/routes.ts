@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { digestOf } from '../common/digest.js'
 import { isProduction } from '../common/production.js'
 import { wrongOption } from '../errors/errors.js'
 import { addVary } from '../guard/response.js'
@@ -8,7 +9,7 @@ import { badRequest, queryOf, withoutQuery } from '../http/query.js'
 import { sendBody } from '../login/finish.js'
 import { belowLogin, urlOf } from '../login/plugin-routes.js'
 import { moveRoutes, wantedLogin } from '../login/route.js'
-import { keepAttempt, newAttempt, sha256, type TokenUntil } from './attempt.js'
+import { keepAttempt, newAttempt, type TokenUntil } from './attempt.js'
 import { callback, leadTo, redirectUris } from './callback.js'
 import { claimLink, linkRoute } from './link.js'
 import { addressOf, paramsOf } from './options.js'
@@ -144,7 +145,7 @@ function beginning({ provider, redirectUri, cookieStart }: Routes) {
     }
     keepAttempt(attempt, nameStart, reply)
     const { state, nonce, codeVerifier } = attempt
-    const query = `state=${state}&nonce=${nonce}&code_challenge=${sha256(codeVerifier)}`
+    const query = `state=${state}&nonce=${nonce}&code_challenge=${digestOf(codeVerifier)}`
     return `${last.address}&${query}`
   }
 }

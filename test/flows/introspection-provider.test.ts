@@ -1,8 +1,5 @@
 // Opaque tokens of a real OpenID provider (npm `oidc-provider`): revoked, of another kind, with another secret.
-import { once } from 'node:events'
-import { createServer, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import Provider, { type Configuration } from 'oidc-provider'
+import type { Configuration } from 'oidc-provider'
 import t, { type Test } from 'tap'
 import { appWith, basic, bearer } from '../helpers/app.js'
 import {
@@ -15,6 +12,7 @@ import {
 } from '../helpers/flows.js'
 import { audience, clockOf } from '../helpers/issuer.js'
 import { busy } from '../helpers/load.js'
+import { oidcServer } from '../helpers/oidc-server.js'
 import { keys } from '../helpers/tokens.js'
 
 const invalid = { error: messages.jwtInvalid, challenge: tokenChallenge('The token is invalid') }
@@ -45,23 +43,11 @@ const configuration = (secret: string): Configuration => ({
 
 /** A provider in this process, whose answers a test can hold back, and whose tokens it makes. */
 async function realProvider(t: Test) {
-  // It writes advice for its developer, such as to use https.
-  t.intercept(console, 'info', { value: () => undefined })
-  t.intercept(console, 'warn', { value: () => undefined })
-  let provider: Provider
-  let answer: RequestListener
-  const server = createServer((request, response) => answer(request, response))
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  t.teardown(() => {
-    server.close()
-    server.closeAllConnections()
-  })
+  const { url, serve, hang } = await oidcServer(t)
+  let provider = serve(configuration(api.client_secret))
   const restart = (secret = api.client_secret): void => {
-    provider = new Provider(url, configuration(secret))
-    answer = provider.callback()
+    provider = serve(configuration(secret))
   }
-  restart()
   const token = async (
     kind: 'AccessToken' | 'RefreshToken',
     resource?: string,
@@ -85,7 +71,7 @@ async function realProvider(t: Test) {
     const response = await fetch(`${url}/token/revocation`, { method: 'POST', headers, body })
     t.equal(response.status, 200)
   }
-  return { url, restart, token, revoke, hang: () => (answer = () => undefined) }
+  return { url, restart, token, revoke, hang }
 }
 
 t.test('a token of oidc-provider works until it was revoked for `cache` seconds', async (t) => {

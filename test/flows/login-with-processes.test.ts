@@ -28,15 +28,19 @@ async function startShop(t: Test, issuer: string, redis: number): Promise<number
   })
 }
 
+/** @returns the ports of two processes that share a provider and Redis */
+async function twoShops(t: Test): Promise<[one: number, other: number]> {
+  const redis = await redisServer(t)
+  const { issuer } = await realProvider(t)
+  return Promise.all([startShop(t, issuer, redis.port), startShop(t, issuer, redis.port)])
+}
+
 /** The cookies that a response sets, as a browser sends them. */
 const cookiesOf = ({ headers }: AnyResponse): string[] =>
   [headers['set-cookie'] ?? []].flat().map((line) => String(line).split(';', 1).join())
 
 t.test('a login that begins in one process ends in another one', { skip }, async (t) => {
-  const redis = await redisServer(t)
-  const { issuer } = await realProvider(t)
-  const shops = [startShop(t, issuer, redis.port), startShop(t, issuer, redis.port)]
-  const [one = 0, other = 0] = await Promise.all(shops)
+  const [one, other] = await twoShops(t)
   // A proxy in front of both passes on the host for which the browser has asked.
   const host = `127.0.0.1:${one}`
   const { choose, cookies } = visitor()
@@ -55,10 +59,7 @@ t.test('a login that begins in one process ends in another one', { skip }, async
 })
 
 t.test('a link that begins in one process ends in another one', { skip }, async (t) => {
-  const redis = await redisServer(t)
-  const { issuer } = await realProvider(t)
-  const shops = [startShop(t, issuer, redis.port), startShop(t, issuer, redis.port)]
-  const [one = 0, other = 0] = await Promise.all(shops)
+  const [one, other] = await twoShops(t)
   const host = `127.0.0.1:${one}`
   const begin = async () => {
     const { open, chooseLink, cookies } = visitor()

@@ -1,8 +1,5 @@
 // Tokens of a real OpenID provider (npm `oidc-provider`), by client credentials, with a rotation.
-import { once } from 'node:events'
-import { createServer, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import Provider, { type Configuration } from 'oidc-provider'
+import type { Configuration } from 'oidc-provider'
 import t, { type Test } from 'tap'
 import { appWith, basic, bearer } from '../helpers/app.js'
 import {
@@ -16,6 +13,7 @@ import {
 import { audience, clockOf } from '../helpers/issuer.js'
 import { tally } from '../helpers/load.js'
 import { moreKeys } from '../helpers/keys.js'
+import { oidcServer } from '../helpers/oidc-server.js'
 import { keys } from '../helpers/tokens.js'
 import type { IssuerOptions } from '../../lib/index.js'
 
@@ -64,20 +62,8 @@ function configuration(jwks: object[]): Configuration {
 
 /** A provider on a port of its own, whose keys a test replaces. */
 async function realIssuer(t: Test) {
-  // It writes advice for its developer, such as to use https.
-  t.intercept(console, 'info', { value: () => undefined })
-  t.intercept(console, 'warn', { value: () => undefined })
-  let answer: RequestListener | undefined
-  const server = createServer((request, response) => answer?.(request, response))
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  t.teardown(() => {
-    server.close()
-    server.closeAllConnections()
-  })
-  const rotate = (jwks: object[]): void => {
-    answer = new Provider(url, configuration(jwks)).callback()
-  }
+  const { url, serve } = await oidcServer(t)
+  const rotate = (jwks: object[]) => serve(configuration(jwks))
   rotate([first])
   return {
     url,

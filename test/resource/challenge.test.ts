@@ -67,6 +67,10 @@ const rows = (token: string, unknown: string): Row[] => {
   const bad = bearer('x.y.z')
   const none = messages.none
   const scope = 'Your credentials do not allow this action.'
+  const lacksRead: Row['challenges'] = [
+    challenge(lacking, 'scope="notes:read"'),
+    challenge(lacking, 'scope="notes:read"', metadata),
+  ]
   return [
     { path: '/me', error: none, challenges: [challenge(), challenge(metadata)] },
     {
@@ -112,10 +116,7 @@ const rows = (token: string, unknown: string): Row[] => {
       headers: good,
       status: 403,
       error: scope,
-      challenges: [
-        challenge(lacking, 'scope="notes:read"'),
-        challenge(lacking, 'scope="notes:read"', metadata),
-      ],
+      challenges: lacksRead,
     },
     {
       path: '/role',
@@ -144,10 +145,7 @@ const rows = (token: string, unknown: string): Row[] => {
       headers: good,
       status: 403,
       error: scope,
-      challenges: [
-        challenge(lacking, 'scope="notes:read"'),
-        challenge(lacking, 'scope="notes:read"', metadata),
-      ],
+      challenges: lacksRead,
     },
     {
       path: '/both',

@@ -35,7 +35,7 @@ export function anyOf<Members extends readonly Authenticator[]>(
   return combine(members, 'anyOf()') as never
 }
 
-/** {@link anyOf}. @param place - for the error */
+/** {@link anyOf}. @param place - for errors @param wrong - throws the one about two issuers with introspection */
 export function combine(
   members: readonly Authenticator[],
   place: string,

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { digestOf } from '../common/digest.js'
 
-/** Seconds for which clients may cache a document: fewer than a new key is published before it signs. */
+/** Seconds for which clients may cache a document. New keys are published for longer than that before they sign. */
 const maxAge = 300
 
 /** Sends a document that everyone may read and cache; 304 to a client that has it. */

@@ -66,7 +66,11 @@ export type Introspecting = ResolvedIssuer & {
 
 const builtIn = new Set(['jwt', 'basic', 'configBasic'])
 
-/** @param taken - the names of the app's authenticators. @param own - the issuer of its tokens @param audience - the default */
+/**
+ * @param taken - the names of the app's authenticators
+ * @param own - the issuer of tokens that the app signs itself
+ * @param audience - of issuers without one: that of the option `resource`
+ */
 export function resolveIssuers(
   issuers: Readonly<Record<string, IssuerOptions>>,
   taken: readonly string[],

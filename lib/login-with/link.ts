@@ -21,7 +21,10 @@ import type { UserService } from '../../types/user-service.js'
 /** Tells these tokens from access tokens (RFC 8725 §3.11). */
 const typ = 'link+jwt'
 
-/** What makes an attempt a link, and says whose: a browser can write anything else into its cookie. */
+/**
+ * The token in the cookie of an attempt that makes it a link, and names the user. A browser can forge all other parts of
+ * the cookie.
+ */
 type LinkToken = JwtClaims & { readonly sub: string | number; readonly sid: string }
 
 const body: RouteBody<{ readonly returnTo?: string }> = {
@@ -36,8 +39,8 @@ const body: RouteBody<{ readonly returnTo?: string }> = {
 const location = { type: 'object', properties: { location: { type: 'string' } } }
 
 /**
- * The route that begins a link. It is a POST, because a page of any site can open the address of a GET. A script of the
- * page then opens the `location` of the response.
+ * The route that begins a link. It is a POST, because a page of another site can make the browser send a GET. A script of
+ * the app's page then opens the `location` of the response.
  */
 export const linkRoute = ({ registration, provider }: Routes) =>
   ({
@@ -95,8 +98,8 @@ export async function link(
 ): Promise<void> {
   const { options } = routes.provider
   const user = await userOf(routes, token, request).catch((error: unknown) => {
-    const isOver = isAuthenticationError(error) && error.statusCode === 401
-    throw isOver ? noAttempt(error.cause ?? error.code) : error
+    const isRejected = isAuthenticationError(error) && error.statusCode === 401
+    throw isRejected ? noAttempt(error.cause ?? error.code) : error
   })
   const ask = async (): Promise<unknown> => {
     const answer = await options.link?.(claims, user, request, tokens)

@@ -105,7 +105,11 @@ function siblingOf(method: SigningMethod): SigningMethod {
   return siblings[(siblings.indexOf(method) + 1) % siblings.length] as SigningMethod
 }
 
-/** The broken tokens that can be made. @param leftOut - gets the others @param isAnyAudience - whether `aud` is not checked */
+/**
+ * The broken tokens that can be made.
+ * @param leftOut - the names of all others are added to it
+ * @param isAnyAudience - whether the app does not look at `aud`
+ */
 export function badTokens(material: Material, leftOut: string[], isAnyAudience: boolean): Bad[] {
   return Object.entries(brokenTokens).flatMap(([name, { needs, make }]): Bad[] => {
     if (name === 'otherAudience' && isAnyAudience) {

@@ -65,7 +65,7 @@ export class Endpoint extends Renewed<URL> {
     return unavailable(this.pause, cause)
   }
 
-  /** Two failures in a row may be chance. */
+  /** Milliseconds. There is no pause after one or two failures in a row, which may be chance. */
   protected override get pause(): number {
     return Math.max(pauseAfter(this.#failuresInARow - 2) - since(this.#pausedAt), 0)
   }

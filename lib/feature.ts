@@ -58,6 +58,8 @@ export interface Feature {
   readonly tokenChecks?: readonly TokenCheck[]
   /** Replaces the one signed token of a login. */
   readonly issueTokens?: IssueTokens
+  /** Asks users for more than a password. At most one feature has it. */
+  readonly secondFactor?: SecondFactor
   /** Replaces tokens in a JSON body. */
   readonly carrier?: TokenCarrier
   /**
@@ -113,6 +115,34 @@ export interface Feature {
   readonly testing?: object
 }
 
+/** What {@link Feature.secondFactor} does between a login and its tokens. */
+export interface SecondFactor {
+  /** The page that asks for it after a login at a provider; the token follows behind `#`. */
+  readonly page?: string | undefined
+  /** Whether a user has one. @throws AuthenticationFault if that cannot be told */
+  isOn(user: object): boolean
+  /**
+   * Called for a user who has one, before there are tokens.
+   * @returns the body in place of that of the login, whose status it has set; null if the login goes on
+   */
+  ask(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    user: object,
+    login: FinishedLogin,
+  ): Promise<AskedBody | null>
+}
+
+export interface AskedBody {
+  readonly secondFactor: { readonly token: string; readonly expiresIn: number }
+}
+
+/** A login that has found its user. */
+export interface FinishedLogin extends LoginAttempt {
+  readonly username: string | number
+  readonly user: object
+}
+
 /** Makes the tokens of a user who has logged in. It rejects with an AuthenticationFault or an AuthenticationError. */
 export type IssueTokens = (
   username: string | number,
@@ -163,6 +193,7 @@ export interface Registration {
   readonly requestChecks: readonly NonNullable<Feature['checkRequest']>[]
   readonly onPass: readonly NonNullable<Feature['onPass']>[]
   readonly issueTokens: IssueTokens
+  readonly secondFactor: SecondFactor | undefined
   readonly carrier: TokenCarrier
   readonly errorBody: AuthnOptions['errorBody']
   readonly errorSchema: AuthnOptions['errorSchema']

@@ -77,6 +77,7 @@ async function build(
     requestChecks: features.flatMap((feature) => feature.checkRequest ?? []),
     onPass: features.flatMap((feature) => feature.onPass ?? []),
     issueTokens: only(features, 'issueTokens') ?? tokenIssuer(options, jwtService, tokenChecks),
+    secondFactor: only(features, 'secondFactor'),
     carrier: only(features, 'carrier') ?? bodyCarrier,
     errorBody,
     errorSchema,
@@ -89,14 +90,14 @@ async function build(
   }
 }
 
-function only<Key extends 'issueTokens' | 'carrier'>(
+function only<Key extends 'issueTokens' | 'secondFactor' | 'carrier'>(
   features: readonly Feature[],
   key: Key,
 ): Feature[Key] | undefined {
   const [first, second] = features.filter((feature) => feature[key] !== undefined)
   if (second === undefined) return first?.[key]
   return wrongOption(
-    `options "${first?.name}" and "${second.name}" cannot be used together: both decide about the tokens of a login.`,
+    `options "${first?.name}" and "${second.name}" cannot be used together: both decide about the end of a login.`,
   )
 }
 

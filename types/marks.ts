@@ -8,6 +8,7 @@
  * - `false`: open, also inside a protected scope.
  * - `{ mode, use }`: a mode, and the names of the authenticators that are accepted here.
  * - `{ scope, role }`: an authenticated user with these scopes and roles is required; `use` may be added.
+ * - `{ mfa, fresh }`: the same for several factors, and for the age of the authentication.
  */
 export type AuthMark = AuthMode | AuthMarkObject
 
@@ -95,6 +96,10 @@ export interface ScopeMark {
   readonly scope: AccessNeed
   /** Roles that the user must have besides. */
   readonly role?: AccessNeed
+  /** The user must be authenticated with several factors besides. */
+  readonly mfa?: true
+  /** The authentication must not be older besides, in seconds. */
+  readonly fresh?: number
 }
 
 /** A mark that requires roles, and perhaps scopes. */
@@ -107,12 +112,48 @@ export interface RoleMark {
   readonly scope?: AccessNeed
   /** Roles that the user must have. */
   readonly role: AccessNeed
+  /** The user must be authenticated with several factors besides. */
+  readonly mfa?: true
+  /** The authentication must not be older besides, in seconds. */
+  readonly fresh?: number
 }
 
-/** A mark that requires scopes or roles. */
-export type AccessMark = ScopeMark | RoleMark
+/** A mark that requires several factors (MFA), and perhaps more. */
+export interface MfaMark {
+  /** There has to be a user: the only mode that `mfa` can have. */
+  readonly mode?: true
+  /** The authenticators that are accepted here. Default: the one of the scope. */
+  readonly use?: AuthNames
+  /** Scopes that the user must have besides. */
+  readonly scope?: AccessNeed
+  /** Roles that the user must have besides. */
+  readonly role?: AccessNeed
+  /** The user must be authenticated with several factors (RFC 8176): a code, a passkey. */
+  readonly mfa: true
+  /** The authentication must not be older besides, in seconds. */
+  readonly fresh?: number
+}
 
-/** A mark with a mode, and without scopes and roles. */
+/** A mark that requires an authentication of late (sudo mode), and perhaps more. */
+export interface FreshMark {
+  /** There has to be a user: the only mode that `fresh` can have. */
+  readonly mode?: true
+  /** The authenticators that are accepted here. Default: the one of the scope. */
+  readonly use?: AuthNames
+  /** Scopes that the user must have besides. */
+  readonly scope?: AccessNeed
+  /** Roles that the user must have besides. */
+  readonly role?: AccessNeed
+  /** The user must be authenticated with several factors besides. */
+  readonly mfa?: true
+  /** The age in seconds that the authentication may have, 1 to 2,592,000. A refresh makes nothing fresh. */
+  readonly fresh: number
+}
+
+/** A mark that requires scopes, roles, several factors or a fresh authentication. */
+export type AccessMark = ScopeMark | RoleMark | MfaMark | FreshMark
+
+/** A mark with a mode, which requires nothing else. */
 export interface ModeMark {
   /** Whether there has to be a user. */
   readonly mode: AuthMode
@@ -122,9 +163,13 @@ export interface ModeMark {
   readonly scope?: never
   /** Allowed only with the mode `true`. */
   readonly role?: never
+  /** Allowed only with the mode `true`. */
+  readonly mfa?: never
+  /** Allowed only with the mode `true`. */
+  readonly fresh?: never
 }
 
-/** A mark with names of authenticators, and without scopes and roles. */
+/** A mark with names of authenticators, which requires nothing else. */
 export interface UseMark {
   /** Whether there has to be a user. Default `true`. */
   readonly mode?: AuthMode
@@ -134,13 +179,17 @@ export interface UseMark {
   readonly scope?: never
   /** Allowed only with the mode `true`. */
   readonly role?: never
+  /** Allowed only with the mode `true`. */
+  readonly mfa?: never
+  /** Allowed only with the mode `true`. */
+  readonly fresh?: never
 }
 
 /**
- * The long form of a mark: a mode, names of authenticators, scopes, roles. At least one of them is required: if all
+ * The long form of a mark: a mode, names of authenticators, scopes, roles, `mfa`, `fresh`. At least one of them is required: if all
  * were optional, the compiler would accept any string as such an object.
  */
-export type AuthMarkObject = ScopeMark | RoleMark | ModeMark | UseMark
+export type AuthMarkObject = AccessMark | ModeMark | UseMark
 
 /** The marks under which `request.user` is never null. */
 export type RequiredMark =

@@ -18,6 +18,8 @@ export interface Catalogue {
   readonly 'auth.overloaded': string
   /** Too many failed attempts. Please try again later. */
   readonly 'auth.too-many-attempts': string
+  /** Please confirm that it is you. */
+  readonly 'auth.insufficient-authentication': string
   /** Your credentials do not allow this action. */
   readonly 'auth.insufficient-scope': string
   /** You are not allowed to do this. */

@@ -18,6 +18,10 @@ export interface AuthnRoute {
   readonly scope: NeededNames | null
   /** The roles that its users must have; null for none. */
   readonly role: NeededNames | null
+  /** Whether its users have to be authenticated with several factors. */
+  readonly mfa: boolean
+  /** The age in seconds that their authentication may have; null for any. */
+  readonly fresh: number | null
   /** Names of its authenticators; `custom` for one that has no name. */
   readonly authenticators: readonly string[]
   /**

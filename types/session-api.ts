@@ -60,6 +60,17 @@ export interface RequestSession {
   readonly sub: string
 }
 
+/** How a user has authenticated, for {@link Sessions.begin}. */
+export interface BeginOptions {
+  /**
+   * The methods of RFC 8176, such as `['pwd', 'otp', 'mfa']`: the claim `amr` of the tokens. With `mfa` in it, no second
+   * factor is asked for, and the session meets the mark `mfa`. Default: none, which says nothing.
+   */
+  readonly amr?: readonly string[] | undefined
+  /** When that was, in seconds since 1970: the claim `auth_time` of the tokens. Default: now. */
+  readonly authTime?: number | undefined
+}
+
 /** `app.authn.sessions`: the sessions of a registration. */
 export interface Sessions {
   /**
@@ -73,12 +84,19 @@ export interface Sessions {
    * @param username - as for `findByUsername`; `login.subject` gets it too
    * @param request - the request by which the user logs in
    * @param reply - gets the cookies, and `Cache-Control: no-store`
-   * @returns the body of `POST /login`, to be sent: that of `login.body`, if it is set
+   * @param how - how the user has authenticated; another value than described is an internal error (500)
+   * @returns the body of `POST /login`, to be sent: that of `login.body`, if it is set. For a user who has a second factor,
+   * and without `mfa` in `amr`, the body that asks for it; the status of the reply is then 202
    * @throws (rejects) ERR_AUTH_LOGIN_REFUSED (403) for an unknown name, or for a value that is not a name;
    * ERR_AUTH_INVALID_CREDENTIALS if all sessions of the user were revoked meanwhile; ERR_AUTH_TOKEN_DELIVERY (400) with
    * `cookies.apps`; ERR_AUTH_STORE_UNAVAILABLE; ERR_AUTH_OPTION without the option `userService`; AuthenticationFault
    */
-  begin(username: string | number, request: FastifyRequest, reply: FastifyReply): Promise<LoginBody>
+  begin(
+    username: string | number,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    how?: BeginOptions,
+  ): Promise<LoginBody>
   /**
    * Exchanges a refresh token for new tokens, for a route of the app: clients may know another path, or send the token
    * under another name. It does what `POST /login/refresh` does: it sets the cookies if there is the option `cookies`,

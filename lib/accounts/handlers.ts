@@ -140,8 +140,7 @@ async function storePassword(
   const hash = await tools.hash(password, account.values.email, request)
   if (!(await tools.setPassword(account, sub, hash, request))) throw failed
   tools.tell('password-changed', 'password-changed', account, sub, reply)
-  // The session begins by `sub`: the address may belong to another account by now.
-  return sendBody(reply, await tools.sessions.begin(sub, request, reply))
+  return sendBody(reply, await tools.renewSession(sub, request, reply))
 }
 
 const setPassword = withLink('set', async (claims, ...given) => {

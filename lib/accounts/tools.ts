@@ -2,7 +2,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { declaredProperty, isDeclared } from '../common/objects.js'
 import { faultOf, isAuthenticationError, rejection } from '../errors/errors.js'
 import { channelOf } from '../events.js'
-import { ownSession, requireRecentLogin } from '../login/own-session.js'
+import { finishLogin } from '../login/finish.js'
+import { levelOf, ownSession, requireRecentLogin } from '../login/own-session.js'
 import { claimsMaker, issuedAfter, type OwnClaims } from '../login/token.js'
 import { noPasswordField } from '../passwords/check.js'
 import { nfcOf } from '../passwords/nfc.js'
@@ -137,7 +138,7 @@ export class AccountTools {
     const account = this.own(request)
     const sub = await this.subOf(account, request)
     if (!account.hasPassword) {
-      await requireRecentLogin(this.sessions, this.sessions.of(request)?.id, sub)
+      requireRecentLogin(request)
       return { account, sub }
     }
     if (!password) throw rejection('auth.current-password')
@@ -202,6 +203,19 @@ export class AccountTools {
       throw error
     }
     return true
+  }
+
+  /** Begins a session in place of a revoked one, by `sub`: the address may belong to another account by now. */
+  async renewSession(sub: string | number, request: FastifyRequest, reply: FastifyReply) {
+    const started = performance.now()
+    const account = await this.find(sub, request)
+    if (account === null) {
+      throw rejection('auth.forbidden', { code: 'ERR_AUTH_LOGIN_REFUSED', cause: 'user not found' })
+    }
+    const { user } = account
+    const authentication = levelOf(request)
+    const login = { username: sub, user, started, confirm: async () => undefined, authentication }
+    return finishLogin(this.registration, request, reply, login)
   }
 
   /** A link to reset the password; undefined for a user who has none: an address from a provider may not be verified. */

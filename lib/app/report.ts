@@ -45,6 +45,8 @@ function rowsOf(route: DeclaredRoute): AuthnRoute[] {
     mode: isOptional ? 'optional' : (policy?.mode ?? false),
     scope: policy?.needs?.scope ?? null,
     role: policy?.needs?.role ?? null,
+    mfa: policy?.needs?.mfa ?? false,
+    fresh: policy?.needs?.fresh ?? null,
     authenticators: policy?.names ?? [],
     ...sourceOf(route),
     registration: registrationOf(server)?.app.prefix || '/',

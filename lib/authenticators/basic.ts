@@ -3,6 +3,7 @@ import { MALFORMED, parseBasic } from '../http/authorization.js'
 import { basicAuthenticatorSchema } from '../options/authenticator-schemas.js'
 import { check } from '../options/check.js'
 import { defaults, withDefaults } from '../options/defaults.js'
+import { setLevel, type LevelRules } from '../request/state.js'
 import { perRegistration } from '../request/registration.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { BasicAuthenticatorOptions } from '../../types/options.js'
@@ -33,7 +34,11 @@ export function basicAuthenticator<Stored extends object>(
     }
     const field = passwordField ?? shared.passwordField
     hiddenFields.add(field)
-    return registration.passwords.basicCheck({ userService: service, passwordField: field })
+    return registration.passwords.basicCheck({
+      userService: service,
+      passwordField: field,
+      isClosed: (user) => registration.secondFactor?.isOn(user) === true,
+    })
   })
 
   const authenticator: Authenticator<Stored> & { [kHashes]: true } = {
@@ -47,11 +52,17 @@ export function basicAuthenticator<Stored extends object>(
       const pair = parseBasic(request.headers.authorization)
       if (pair === null) return null
       if (pair === MALFORMED) throw malformed()
-      return check(pair.username, pair.password, request).then(({ user }) => user as Stored)
+      return check(pair.username, pair.password, request).then(({ user }) => {
+        setLevel(request, presented)
+        return user as Stored
+      })
     },
   }
   return authenticator
 }
+
+/** The password comes with each request, and is one factor. */
+const presented: LevelRules = { isMfa: () => false, authTime: () => Date.now() / 1000 }
 
 /** The error of a Basic header that breaks RFC 7617, which is rejected even if credentials are optional. */
 export function malformed(): AuthenticationError {

@@ -1,9 +1,12 @@
 import { membersOf } from '../authenticators/any-of.js'
 import { rejectionOf, type RejectionRow } from '../errors/rejections.js'
+import { stepUpOf } from './level.js'
 import { credentialsOf } from '../http/authorization.js'
 import type { Registration, RoutePolicy } from '../feature.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { NeededNames } from '../../types/marks.js'
+
+const stepUpCode = 'ERR_AUTH_INSUFFICIENT_AUTHENTICATION'
 
 type Parameters = Readonly<Record<string, string | undefined>>
 
@@ -22,13 +25,15 @@ export function challengesOf(
   const made = new Map<string, readonly string[]>()
   // Clients request all scopes that are listed here, so of several alternatives only the first is listed.
   const needed = scope && ('all' in scope ? scope.all.join(' ') : String(scope.any[0]))
-  return ({ code }, { headers }, reply) => {
+  return (error, { headers }, reply) => {
+    const { code } = error
     const row = rejectionOf(code) as RejectionRow
     const lacksScope = code === 'ERR_AUTH_INSUFFICIENT_SCOPE'
+    const stepUp = code === stepUpCode ? (stepUpOf(error) ?? {}) : null
     const hasToken = readsHeader && Boolean(credentialsOf(headers.authorization, 'Bearer'))
     if (row.status !== 401 && !(lacksScope && hasToken)) return
-    const key = `${code} ${hasToken}`
-    const lines = made.get(key) ?? linesOf(registration, schemes, needed, row, hasToken)
+    const key = [code, hasToken, stepUp?.acr_values, stepUp?.max_age].join()
+    const lines = made.get(key) ?? linesOf(registration, schemes, needed, row, hasToken, stepUp)
     made.set(key, lines)
     if (lines.length === 0) return
     // Each challenge gets a header line, because browsers do not split a line that holds several.
@@ -42,18 +47,23 @@ function linesOf(
   scope: string | null,
   { status, description }: RejectionRow,
   hasToken: boolean,
+  stepUp: Parameters | null,
 ): readonly string[] {
   const lacksScope = status === 403
   // A challenge names the problem only where the request has a token (RFC 6750 §3.1).
-  const problem = hasToken && {
-    error: lacksScope ? 'insufficient_scope' : 'invalid_token',
+  const named = lacksScope ? 'insufficient_scope' : 'invalid_token'
+  const problem = (hasToken || stepUp) && {
+    error: stepUp ? 'insufficient_user_authentication' : named,
     error_description: description,
+    ...stepUp,
     ...(lacksScope && scope !== null && { scope }),
   }
   const more = features
     .map((feature) => feature.challenge?.({ status, scope }))
     .filter((parameters) => parameters !== undefined)
   const ofBearer: Parameters = Object.assign({ realm }, problem, ...more)
+  // Also where the token came in a cookie: other credentials would not help (RFC 9470 §3).
+  if (stepUp) return [challenge('Bearer', ofBearer)]
   // MCP clients read the first challenge alone.
   const inOrder = more.length === 0 ? schemes : schemes.toSorted(bearerFirst)
   return (lacksScope ? schemes.filter(isBearer) : inOrder).map((scheme) =>

@@ -22,7 +22,7 @@ export function policyOf(mark: unknown, place: string, registration: Registratio
   const [first = missing(place)] = members
   const chosen = members.length === 1 ? first : combine(members, place, wrongMark)
   const authenticator = kit.standIn?.(chosen, registration.app) ?? chosen
-  const needs: Needs | null = needed.scope === null && needed.role === null ? null : needed
+  const needs: Needs | null = Object.values(needed).some(Boolean) ? needed : null
   // An authenticator with several names is called by the first one.
   const nameOf = new Map([...authenticators].toReversed().map(([name, each]) => [each, name]))
   const namesOf = (each: Authenticator): readonly string[] =>

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { rejection, rejectionOrFault } from '../errors/errors.js'
 import { ABANDONED, isGone } from '../http/disconnect.js'
 import { badRequest, queryOf } from '../http/query.js'
-import { tokensReport } from '../login/finish.js'
+import { finishLogin, type giveTokens } from '../login/finish.js'
 import { urlOf } from '../login/plugin-routes.js'
 import { findUser, isUsableName, withUserTimeout } from '../users/user.js'
 import { takeAttempt } from './attempt.js'
@@ -11,7 +11,7 @@ import { link, readLink } from './link.js'
 import { pathAt } from './return-to.js'
 import type { ResolvedProvider } from './options.js'
 import type { Routes } from './provider.js'
-import type { Registration } from '../feature.js'
+import type { AskedBody, Registration } from '../feature.js'
 import type { Work } from '../http/plugin-route.js'
 import type { UserService } from '../../types/user-service.js'
 
@@ -44,8 +44,10 @@ export function callback(routes: Routes): Work {
       }
     })
     if (isGone(request)) throw ABANDONED
-    if (token === null) await logIn(routes, found, request, reply, started)
-    else await link(routes, token, found, request)
+    if (token === null) {
+      const asked = await logIn(routes, found, request, reply, started)
+      if (asked !== null) return leadTo(asked, routes, reply)
+    } else await link(routes, token, found, request)
     const address = attempt.returnTo === '' ? returnTo : pathAt(returnTo, attempt.returnTo)
     return leadTo(address, routes, reply)
   }
@@ -67,13 +69,14 @@ function checkParameters(query: URLSearchParams, sendsIssuer: boolean, issuer: s
   if (!query.get('code')) throw invalid('no code in the callback')
 }
 
+/** @returns the address of the page that asks for a second factor; null where there are tokens */
 async function logIn(
   { registration, provider: { options } }: Routes,
   { claims, tokens, authTime }: Exchanged,
   request: FastifyRequest,
   reply: FastifyReply,
   started: number,
-): Promise<void> {
+): Promise<string | null> {
   const { userService, userServiceTimeout: timeout } = registration.options
   const ask = async (): Promise<unknown> => options.username(claims, request, tokens)
   const username = await withUserTimeout(ask(), timeout)
@@ -84,11 +87,18 @@ async function logIn(
   const user = await findUser(userService as UserService, username, request, timeout)
   if (user === null) throw unknownUser('user not found')
   if (isGone(request)) throw ABANDONED
-  const report = tokensReport(registration, user)
-  const attempt = { started, confirm: async () => undefined, authTime }
-  const issued = await registration.issueTokens(username, request, user, attempt, registration)
-  registration.carrier.send(request, reply, issued)
-  report(request, 'login', started, { provider: options.name })
+  const authentication = { time: authTime }
+  const login = { username, user, started, confirm: async () => undefined, authentication }
+  const about = { provider: options.name }
+  const body = await finishLogin(registration, request, reply, login, about, onlyCookies)
+  const { secondFactor } = body as Partial<AskedBody>
+  return secondFactor ? `${registration.secondFactor?.page}#${secondFactor.token}` : null
+}
+
+/** Of a redirect, nobody gets to see the body. */
+const onlyCookies: typeof giveTokens = (_, carrier, ...given) => {
+  carrier.send(...given)
+  return {}
 }
 
 function usableName(name: unknown, provider: string): string | number {

@@ -66,7 +66,7 @@ export async function claimLink(
   const { returnTo } = body.read(request.body)
   const session = ownSession(app.authn.sessions, request)
   if (session === null) throw rejection('auth.forbidden', { cause: 'no session of the user' })
-  await requireRecentLogin(app.authn.sessions, session.id, session.sub)
+  requireRecentLogin(request)
   const { sub, sid } = localClaimsOf(request) as LinkToken
   const iat = issuedAt(Date.now() / 1000, storedUser(request) as object, tokenChecks)
   const sign = (exp: number): string =>

@@ -4,8 +4,8 @@ import { toJson } from '../common/objects.js'
 import { faultOf } from '../errors/errors.js'
 import { reportSuccess } from '../events.js'
 import { viewOf } from '../users/view.js'
-import type { Registration } from '../feature.js'
-import type { LoginAttempt, TokenCarrier } from '../tokens/issued.js'
+import type { FinishedLogin, Registration } from '../feature.js'
+import type { TokenCarrier } from '../tokens/issued.js'
 
 export const bodyCarrier: TokenCarrier = {
   schema: (hasSessions) =>
@@ -28,18 +28,31 @@ export function sendBody(reply: FastifyReply, body: object): FastifyReply {
   return reply.header('content-type', 'application/json; charset=utf-8').send(JSON.stringify(body))
 }
 
-/** Puts the tokens of a login into a reply. @returns its body @throws AuthenticationFault, AuthenticationError */
+/**
+ * Ends each login, whichever way the user took: asks for a second factor, or else puts the tokens into the reply.
+ * @param about - more members of the event `login`
+ * @param give - makes the body of the tokens
+ * @returns the body @throws (rejects) AuthenticationFault, AuthenticationError
+ */
 export async function finishLogin(
   registration: Registration,
   request: FastifyRequest,
   reply: FastifyReply,
-  login: LoginAttempt & { readonly username: string | number; readonly user: object },
+  login: FinishedLogin,
+  about: object = {},
+  give = giveTokens,
 ): Promise<object> {
-  const { username, user, started } = login
+  const { username, user, started, authentication } = login
+  const { amr, isRenewed = false } = authentication
+  const { secondFactor } = registration
+  if (!isRenewed && !amr?.includes('mfa') && secondFactor?.isOn(user)) {
+    const asked = await secondFactor.ask(request, reply, user, login)
+    if (asked !== null) return asked
+  }
   const report = tokensReport(registration, user)
   const tokens = await registration.issueTokens(username, request, user, login, registration)
-  report(request, 'login', started)
-  return giveTokens(registration, registration.carrier, request, reply, tokens)
+  report(request, 'login', started, { ...about, ...(amr && { amr }) })
+  return give(registration, registration.carrier, request, reply, tokens)
 }
 
 /** @returns the carrier's body, or what `login.body` makes of it. @throws AuthenticationFault if that fails */

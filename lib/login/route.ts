@@ -81,7 +81,8 @@ function loginRoute(registration: Registration, login: ResolvedLogin): PluginRou
   const work: Work = async (request, reply, started) => {
     const { username, password } = body.read(request.body)
     const { user, confirm } = await check(username, password, request)
-    const attempt = { username, user, started, confirm }
+    const authentication = { amr: ['pwd'] }
+    const attempt = { username, user, started, confirm, authentication }
     return sendBody(reply, await finishLogin(registration, request, reply, attempt))
   }
   const route = { kind: 'login', method: 'POST', path, body, work, notes: { responses } } as const

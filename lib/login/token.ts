@@ -61,7 +61,7 @@ export function issuedAt(now: number, user: object, checks: readonly TokenCheck[
 }
 
 /** Claims that only the plugin sets, so that tokens can be revoked and expire in time. */
-const reserved = ['sid', 'jti', 'iat', 'nbf', 'exp'] as const
+const reserved = ['sid', 'jti', 'iat', 'nbf', 'exp', 'auth_time', 'amr'] as const
 
 export interface OwnClaims extends Partial<JwtClaims> {
   readonly sub: string | number

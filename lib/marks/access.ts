@@ -4,13 +4,16 @@ import { ifUnset, wrongMark } from '../errors/errors.js'
 import { options, text } from '../options/check.js'
 import type { AccessNeed, NeededNames } from '../../types/marks.js'
 
-/** The scopes and roles that a mark needs, at least one of the two. */
+/** What a mark needs besides a user, at least one of these. */
 export interface Needs {
   readonly scope: NeededNames | null
   readonly role: NeededNames | null
+  readonly mfa: boolean
+  /** Seconds. */
+  readonly fresh: number | null
 }
 
-type Key = keyof Needs
+type Key = 'scope' | 'role'
 
 const names = {
   // RFC 6749 section 3.3: scope-token.
@@ -53,6 +56,16 @@ export function neededNames(
   )
 }
 
+/** Seconds: 30 days at most, which also catches milliseconds. */
+export const levelSchemas = {
+  mfa: Type.Literal(true, { description: 'true, or no such key' }),
+  fresh: Type.Integer({
+    minimum: 1,
+    maximum: 2_592_000,
+    description: 'whole seconds, 1 to 2592000, or no such key',
+  }),
+}
+
 export function isAccessName(key: Key, name: unknown): name is string {
   return Check(names[key], name)
 }
@@ -65,6 +78,8 @@ export function needsText(needs: Partial<Needs>, quote = ''): string {
     const [names, and] = 'all' in need ? [need.all, ' and '] : [need.any, ' or ']
     return `${key} ${names.map((name) => `${quote}${name}${quote}`).join(and)}`
   })
+  if (needs.mfa) texts.push('mfa')
+  if (needs.fresh) texts.push(`fresh ${needs.fresh}`)
   return texts.join('; ')
 }
 

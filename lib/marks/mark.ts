@@ -3,7 +3,7 @@ import type { FastifyInstance, RouteOptions } from 'fastify'
 import { wrongMark } from '../errors/errors.js'
 import { isDeclared, ownProperty } from '../common/objects.js'
 import { nonEmpty, oneOf, oneOrMore, options, schemaProblemOf } from '../options/check.js'
-import { neededNames, needSchemas } from './access.js'
+import { levelSchemas, neededNames, needSchemas } from './access.js'
 import type { AuthMarkObject, AuthMode } from '../../types/marks.js'
 
 const modes = oneOf([true, false, 'optional', 'try'], "true, false, 'optional' or 'try'")
@@ -11,26 +11,36 @@ const modes = oneOf([true, false, 'optional', 'try'], "true, false, 'optional' o
 const names = oneOrMore(nonEmpty, 'a name, or a non-empty array of names')
 
 const markSchema = Type.Union(
-  [modes, { ...options({ mode: modes, use: names, ...needSchemas }), minProperties: 1 }],
-  { description: "true, false, 'optional', 'try' or { mode, use, scope, role }", quoted: true },
+  [
+    modes,
+    { ...options({ mode: modes, use: names, ...needSchemas, ...levelSchemas }), minProperties: 1 },
+  ],
+  {
+    description: "true, false, 'optional', 'try' or { mode, use, scope, role, mfa, fresh }",
+    quoted: true,
+  },
 )
 
-/** `use` is null for the authenticator of the scope; `scope` and `role` are null for none. @throws ERR_AUTH_MARK */
+const needKeys = ['scope', 'role', 'mfa', 'fresh'] as const
+
+/** `use` is null for the authenticator of the scope; `scope`, `role` and `fresh` are null for none. @throws ERR_AUTH_MARK */
 export function parseMark(given: unknown, place: string) {
   const mark =
     typeof given === 'object' && given && !Array.isArray(given) ? own(given, place) : given
   const problem = schemaProblemOf(markSchema, mark, '', 'key')
   if (problem !== null) wrongMark(`${place}: ${problem}`)
   const long = typeof mark === 'object' ? (mark as AuthMarkObject) : { mode: mark as AuthMode }
-  const { mode = true, use } = long
+  const { mode = true, use, mfa = false, fresh = null } = long
   const scope = neededNames(long, 'scope', place)
   const role = neededNames(long, 'role', place)
-  if (mode !== true && (scope !== null || role !== null)) {
+  const needs = { scope, role, mfa, fresh }
+  const needed = needKeys.find((key) => needs[key])
+  if (mode !== true && needed !== undefined) {
     wrongMark(
-      `${place}: found mode ${JSON.stringify(mode)} beside ${scope === null ? 'role' : 'scope'}, expected mode true, or none: only an authenticated user has a scope or a role.`,
+      `${place}: found mode ${JSON.stringify(mode)} beside ${needed}, expected mode true, or none: only an authenticated user meets it.`,
     )
   }
-  return { mode, use: use === undefined ? null : [use].flat(), scope, role }
+  return { mode, use: use === undefined ? null : [use].flat(), ...needs }
 }
 
 /**
@@ -38,7 +48,7 @@ export function parseMark(given: unknown, place: string) {
  * not enumerable, since without one the route would be more open than its mark says.
  */
 function own(given: object, place: string): object {
-  for (const key of ['mode', 'use', 'scope', 'role']) {
+  for (const key of ['mode', 'use', ...needKeys]) {
     if (!isDeclared(given, key) || Object.hasOwn(given, key)) continue
     wrongMark(
       `${place}: key "${key}" is inherited from a prototype and would be ignored: write it in the mark itself.`,

@@ -21,10 +21,13 @@ export function responsesOf(policy: RoutePolicy, methods: readonly string[]): Re
   const isBusy =
     members.some(hashesPasswords) || isAsked || options.userServiceTimeout !== undefined
   const missing = allowsAnonymous ? '' : 'missing or '
+  const { scope = null, role = null, ...levels } = needs ?? {}
+  const [named, asked] = [needsText({ scope, role }, '`'), needsText(levels)]
+  const level = asked && ` Or the authentication is not enough: needs ${asked}.`
   const responses = {
     200: 'Default Response',
-    ...(mode !== 'try' && { 401: `The credentials are ${missing}not accepted.` }),
-    ...(needs !== null && { 403: `Needs ${needsText(needs, '`')}.` }),
+    ...(mode !== 'try' && { 401: `The credentials are ${missing}not accepted.${level}` }),
+    ...(named !== '' && { 403: `Needs ${named}.` }),
     ...(hasPasswords && options.throttle !== false && tooMany),
     ...(isBusy && busy),
   }

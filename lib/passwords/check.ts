@@ -58,7 +58,8 @@ export function createCredentialCheck(
     const attempt = new Attempt(tools, username, password, request)
     await attempt.rejectIfThrottled()
     const user = await find(username, request)
-    const stored = user === null ? null : hashOf(user, request)
+    const isClosed = user !== null && tools.isClosed?.(user) === true
+    const stored = user === null || isClosed ? null : hashOf(user, request)
     const start = user === null ? 0 : validAfter(user)
     const checked = (replacement?: string): Checked => ({
       user: user as object,
@@ -73,7 +74,8 @@ export function createCredentialCheck(
     const matched = await (cache === null ? run() : cache.share(attempt, text, run))
     if (matched === null || stored === null) {
       await attempt.commitFailure()
-      throw rejection('auth.invalid-credentials')
+      const cause = isClosed && { cause: 'the user has a second factor, so Basic is closed' }
+      throw rejection('auth.invalid-credentials', { ...cause })
     }
     await attempt.succeeded()
     return checked(await rehash(attempt, stored, matched))

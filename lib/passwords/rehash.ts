@@ -17,6 +17,8 @@ export interface CheckTools {
   readonly throttle: Throttle | null
   /** Only for Basic, which sends the password with every request. */
   readonly cache: CredentialCache | null
+  /** Only for Basic: whether a user has a second factor, which a password alone must not go around. */
+  isClosed?(user: object): boolean
 }
 
 /**

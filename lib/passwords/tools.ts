@@ -25,6 +25,7 @@ export interface SharedHashing {
 }
 
 type Users = Pick<CheckTools, 'userService' | 'passwordField'>
+type BasicUsers = Users & Pick<CheckTools, 'isClosed'>
 
 export type PasswordTools = Awaited<ReturnType<typeof createPasswordTools>>
 
@@ -47,7 +48,7 @@ export async function createPasswordTools(
     fits: (password: string): boolean => Buffer.byteLength(password) <= longestOf(hashing),
     hashNew: (password: string, request: FastifyRequest): Promise<string> =>
       hashInTurn(hashing, password, longestOf(hashing), request),
-    basicCheck: (users: Users) => createCredentialCheck({ ...tools, ...users, cache }),
+    basicCheck: (users: BasicUsers) => createCredentialCheck({ ...tools, ...users, cache }),
     loginCheck: (users: Users, validAfter: (user: object) => number) =>
       createCredentialCheck({ ...tools, ...users, cache: null }, validAfter),
     stats: () => ({

@@ -20,6 +20,18 @@ export interface Grants {
   readonly isLimit: boolean
 }
 
+/** How a request tells the level of its authentication, where that is not by `auth_time` and `amr` of its token. */
+export interface LevelRules {
+  /** Default: whether `amr` has `mfa`. Anything but `true` counts as no. */
+  readonly isMfa?: ((claims: JwtClaims) => unknown) | undefined
+  /** What a client asks the issuer for to get there, the `acr_values` of challenges. Default `mfa`. */
+  readonly acrValues?: string | undefined
+  /** Seconds since 1970. Default: the claim `auth_time`. */
+  readonly authTime?: () => number
+  /** Seconds. Default 0. */
+  readonly clockTolerance?: number
+}
+
 const none: readonly string[] = []
 
 /** The state of the plugin on a request. It is one property, because V8 slows down objects that get several more. */
@@ -34,6 +46,7 @@ function createState() {
     isLocal: false,
     extra: null as Record<string, unknown> | null,
     grants: null as Grants | null,
+    level: null as LevelRules | null,
     /** The member of an `anyOf()` that was asked. */
     asked: null as Authenticator | null,
     /** The name of the authenticator that has accepted the user. */
@@ -116,6 +129,10 @@ export function setClaims(
 
 export function setGrants(request: FastifyRequest, grants: Grants | null): void {
   ensureState(request).grants = grants
+}
+
+export function setLevel(request: FastifyRequest, level: LevelRules): void {
+  ensureState(request).level = level
 }
 
 export function setCredential(

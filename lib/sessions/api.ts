@@ -3,6 +3,7 @@ import { testGrants } from '../common/kit.js'
 import { AuthnUsageError, isAuthenticationError, rejection, wrongOption } from '../errors/errors.js'
 import { reportRejection } from '../events.js'
 import { ABANDONED } from '../http/disconnect.js'
+import { farthestAhead, isList } from '../guard/level.js'
 import { finishLogin, giveTokens } from '../login/finish.js'
 import { registrationOf } from '../request/registration.js'
 import type { Registration } from '../feature.js'
@@ -49,7 +50,8 @@ export function sessionsApi(tools: SessionTools, app: FastifyInstance): Sessions
           return { sid, ...times, ...at, address, userAgent }
         })
     },
-    async begin(username, request, reply) {
+    async begin(username, request, reply, { amr, authTime } = {}) {
+      checkLevel(amr, authTime)
       const registration = withUsers('begin')
       const started = performance.now()
       // Caches must not store a token (RFC 6749 section 5.1).
@@ -63,7 +65,8 @@ export function sessionsApi(tools: SessionTools, app: FastifyInstance): Sessions
         reportRejection(request, error as AuthenticationErrorLike, 'login', started)
         throw error
       }
-      const login = { username, user, started, confirm: async () => undefined }
+      const authentication = { amr, time: authTime }
+      const login = { username, user, started, confirm: async () => undefined, authentication }
       return finishLogin(registration, request, reply, login)
     },
     async refresh(token, request, reply) {
@@ -96,6 +99,15 @@ export function sessionsApi(tools: SessionTools, app: FastifyInstance): Sessions
       return revokeSessions(tools, sid === undefined ? { sub: name } : { sid: name })
     },
   }
+}
+
+/** `'mfa'.includes('mfa')` is true, and milliseconds would be fresh for ever. */
+function checkLevel(amr: unknown, authTime: unknown): void {
+  if (amr !== undefined && !isList(amr)) misuse('begin(): amr: expected a list of strings.')
+  const latest = Date.now() / 1000 + farthestAhead
+  const isTime = typeof authTime === 'number' && authTime > 0 && authTime <= latest
+  if (authTime === undefined || isTime) return
+  misuse('begin(): authTime: expected seconds since 1970, not in the future.')
 }
 
 function nameOf(value: unknown, method: string): string {

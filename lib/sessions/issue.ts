@@ -8,6 +8,7 @@ import { newRefreshToken } from './refresh-token.js'
 import { revokeSessions, type SessionTools } from './tools.js'
 import type { IssueTokens } from '../feature.js'
 import type { IssuedTokens } from '../tokens/issued.js'
+import type { JwtClaims } from '../../types/request-extra.js'
 
 const randomName = (): string => randomBytes(16).toString('base64url')
 
@@ -23,11 +24,13 @@ export async function beginSession(
   const now = Date.now() / 1000
   const begun = Math.max(now, issuedAfter(tools.tokenChecks, user))
   // The store has `sub` as a string.
-  const data = { begun, authTime: attempt.authTime, ...(typeof sub === 'number' && { sub }) }
+  const { time: authTime, amr } = attempt.authentication
+  const data = { begun, authTime, amr, ...(typeof sub === 'number' && { sub }) }
   const remaining = Math.min(lifetime, idle)
   // Tokens are signed before the session is stored, so that claims that cannot be signed leave no session behind.
   const refreshToken = newRefreshToken()
-  const tokens = sessionTokens(tools, { sid, claims, user, refreshToken, now, remaining })
+  const level = levelClaims(data)
+  const tokens = sessionTokens(tools, { sid, claims, level, user, refreshToken, now, remaining })
   const session = {
     sid,
     sub: String(sub),
@@ -84,9 +87,24 @@ function shortened(text = '', most: number): string {
     .toWellFormed()
 }
 
+/** How the user of a session has authenticated: what its store has in `data` of it. */
+export interface SessionLevel {
+  /** When it began, in seconds since 1970. */
+  readonly begun: number
+  /** Set where that is known better, such as by a provider. */
+  readonly authTime?: number | undefined
+  readonly amr?: readonly string[] | undefined
+}
+
+/** The claims of RFC 9068 §2.2.1. They are the same after each refresh, which proves nothing new. */
+export function levelClaims({ begun, authTime = begun, amr }: SessionLevel): Partial<JwtClaims> {
+  return { auth_time: Math.floor(authTime), ...(amr && { amr }) }
+}
+
 interface TokenParts {
   readonly sid: string
   readonly claims: OwnClaims
+  readonly level: Partial<JwtClaims>
   readonly user: object
   readonly refreshToken: { readonly text: string }
   /** The time at which they are issued: seconds since 1970 by the clock of this process. */
@@ -98,14 +116,14 @@ interface TokenParts {
 /** The access token never outlives the session. @throws AuthenticationFault where JSON cannot express the claims */
 export function sessionTokens(
   { service, method, tokenChecks }: SessionTools,
-  { sid, claims, user, refreshToken, now, remaining }: TokenParts,
+  { sid, claims, level, user, refreshToken, now, remaining }: TokenParts,
 ): IssuedTokens {
   const nbf = Math.floor(now)
   const exp = Math.min(nbf + service.expiry, Math.floor(now + remaining))
   const own = { iat: issuedAt(now, user, tokenChecks), nbf, exp, jti: randomName(), sid }
   try {
     return {
-      token: service.generateTokenWithClaims({ ...claims, ...own }, method),
+      token: service.generateTokenWithClaims({ ...claims, ...level, ...own }, method),
       expiresIn: Math.max(0, exp - nbf),
       refreshToken: refreshToken.text,
       refreshExpiresIn: Math.max(0, Math.floor(remaining)),

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import { digestOf } from '../common/digest.js'
 import { rejection, type AuthenticationError } from '../errors/errors.js'
 import { channelOf } from '../events.js'
-import { sessionTokens } from './issue.js'
+import { levelClaims, sessionTokens, type SessionLevel } from './issue.js'
 import {
   newRefreshToken,
   parseRefreshToken,
@@ -39,11 +39,12 @@ export async function refreshSession(
   }
   // Everything that can fail comes before the swap: after the grace, another try of the client would count as theft.
   const report = tokensReport(registrationOf(tools.app) as Registration, user)
-  const { sid, endsAt } = presented.session
+  const { sid, endsAt, data } = presented.session
+  const level = levelClaims(JSON.parse(data) as SessionLevel)
   const now = Date.now() / 1000
   const { idle } = tools.settings
   const tokensFor = (remaining: number, refreshToken: Pick<RefreshToken, 'text'>): IssuedTokens =>
-    sessionTokens(tools, { sid, claims, user, refreshToken, now, remaining })
+    sessionTokens(tools, { sid, claims, level, user, refreshToken, now, remaining })
   const asked = presented.ahead + performance.now() / 1000
   const made = tokensFor(Math.min(endsAt - asked, idle), presented.token)
   const {

@@ -63,7 +63,7 @@ function watchedOf(event: SuccessEvent | RejectionEvent): Watched {
   const { server, routeOptions } = request
   const registration = registrationOf(server)
   const { needs, names = [], members = [] } = routeOf(routeOptions.config)?.policy ?? {}
-  const { scope = null, role = null } = needs ?? {}
+  const { scope = null, role = null, mfa = false, fresh = null } = needs ?? {}
   const mapped = stateOf(request)?.grants?.scopes
   return {
     request,
@@ -71,6 +71,8 @@ function watchedOf(event: SuccessEvent | RejectionEvent): Watched {
     user,
     scope,
     role,
+    mfa,
+    fresh,
     hasScopesOf: (registration?.options.access?.scopesOf ?? mapped) !== undefined,
     isAnyAudience: members
       .flatMap(membersOf)

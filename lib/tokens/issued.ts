@@ -12,11 +12,20 @@ export interface IssuedTokens {
   readonly refreshExpiresIn?: number | undefined
 }
 
+/** How a user has authenticated, for the tokens of the session that begins. */
+export interface Authentication {
+  /** Seconds since 1970: `auth_time` of a provider that has sent it. Default: now. */
+  readonly time?: number | undefined
+  /** Methods of RFC 8176. With `mfa`, no second factor is asked for. Default: not known. */
+  readonly amr?: readonly string[] | undefined
+  /** Whether a user who has a session gets another one of the same level, for which no second factor is asked. */
+  readonly isRenewed?: boolean
+}
+
 export interface LoginAttempt {
   /** The time at which it began, before the user was read, by the clock of `performance.now()`. */
   readonly started: number
-  /** The time at which the user authenticated, in seconds since 1970: `auth_time` of a provider that has sent it. */
-  readonly authTime?: number | undefined
+  readonly authentication: Authentication
   /**
    * Called when the tokens are made and stored, so that later changes find them.
    * @throws (rejects) ERR_AUTH_INVALID_CREDENTIALS where the password was changed, the user was deleted, or all tokens

@@ -13,6 +13,7 @@ export const cs = {
   'auth.credentials-not-accepted': 'Tato adresa nepřijímá tyto přihlašovací údaje.',
   'auth.overloaded': 'Server je přetížený. Zkuste to prosím později.',
   'auth.too-many-attempts': 'Příliš mnoho neúspěšných pokusů. Zkuste to prosím později.',
+  'auth.insufficient-authentication': 'Potvrďte prosím svou totožnost.',
   'auth.insufficient-scope': 'Vaše přihlašovací údaje tuto akci neumožňují.',
   'auth.forbidden': 'K tomuto nemáte oprávnění.',
   'auth.cross-site': 'Požadavky z jiných webů nejsou přijímány.',

@@ -13,6 +13,7 @@ export const da = {
   'auth.credentials-not-accepted': 'Denne adresse accepterer ikke disse loginoplysninger.',
   'auth.overloaded': 'Serveren er overbelastet. Prøv igen senere.',
   'auth.too-many-attempts': 'For mange mislykkede forsøg. Prøv igen senere.',
+  'auth.insufficient-authentication': 'Bekræft, at det er dig.',
   'auth.insufficient-scope': 'Dine legitimationsoplysninger tillader ikke denne handling.',
   'auth.forbidden': 'Du har ikke tilladelse til at gøre dette.',
   'auth.cross-site': 'Anmodninger fra andre websteder accepteres ikke.',

@@ -14,6 +14,7 @@ export const de = {
   'auth.overloaded': 'Der Server ist ausgelastet. Bitte versuchen Sie es später erneut.',
   'auth.too-many-attempts':
     'Zu viele fehlgeschlagene Versuche. Bitte versuchen Sie es später erneut.',
+  'auth.insufficient-authentication': 'Bitte bestätigen Sie, dass Sie es sind.',
   'auth.insufficient-scope': 'Ihre Anmeldedaten erlauben diese Aktion nicht.',
   'auth.forbidden': 'Sie sind dazu nicht berechtigt.',
   'auth.cross-site': 'Anfragen von anderen Websites werden nicht angenommen.',

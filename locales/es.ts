@@ -13,6 +13,7 @@ export const es = {
   'auth.credentials-not-accepted': 'Esta ruta no acepta estas credenciales.',
   'auth.overloaded': 'El servidor está sobrecargado. Inténtelo de nuevo más tarde.',
   'auth.too-many-attempts': 'Demasiados intentos fallidos. Inténtelo de nuevo más tarde.',
+  'auth.insufficient-authentication': 'Por favor, confirme su identidad.',
   'auth.insufficient-scope': 'Sus credenciales no permiten esta acción.',
   'auth.forbidden': 'No tiene permiso para hacer esto.',
   'auth.cross-site': 'No se aceptan solicitudes de otros sitios web.',

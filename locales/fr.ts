@@ -13,6 +13,7 @@ export const fr = {
   'auth.credentials-not-accepted': 'Cette route n’accepte pas ces identifiants.',
   'auth.overloaded': 'Le serveur est surchargé. Veuillez réessayer plus tard.',
   'auth.too-many-attempts': 'Trop de tentatives infructueuses. Veuillez réessayer plus tard.',
+  'auth.insufficient-authentication': 'Veuillez confirmer votre identité.',
   'auth.insufficient-scope': 'Vos identifiants ne permettent pas cette action.',
   'auth.forbidden': 'Vous n’êtes pas autorisé à faire cela.',
   'auth.cross-site': 'Les requêtes provenant d’autres sites ne sont pas acceptées.',

@@ -13,6 +13,7 @@ export const it = {
   'auth.credentials-not-accepted': 'Questa route non accetta queste credenziali.',
   'auth.overloaded': 'Il server è sovraccarico. Riprovare più tardi.',
   'auth.too-many-attempts': 'Troppi tentativi non riusciti. Riprovare più tardi.',
+  'auth.insufficient-authentication': 'Conferma la tua identità.',
   'auth.insufficient-scope': 'Le credenziali non consentono questa azione.',
   'auth.forbidden': 'Non si dispone dei permessi per farlo.',
   'auth.cross-site': 'Le richieste provenienti da altri siti non sono accettate.',

@@ -13,6 +13,7 @@ export const ja = {
   'auth.credentials-not-accepted': 'このルートではこの認証情報を使用できません。',
   'auth.overloaded': 'サーバーが混み合っています。しばらくしてからもう一度お試しください。',
   'auth.too-many-attempts': '認証の失敗回数が多すぎます。しばらくしてからもう一度お試しください。',
+  'auth.insufficient-authentication': 'ご本人であることを確認してください。',
   'auth.insufficient-scope': 'お使いの認証情報ではこの操作は許可されていません。',
   'auth.forbidden': 'この操作を行う権限がありません。',
   'auth.cross-site': '他のサイトからのリクエストは受け付けられません。',

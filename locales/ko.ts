@@ -13,6 +13,7 @@ export const ko = {
   'auth.credentials-not-accepted': '이 경로에서는 이 자격 증명을 사용할 수 없습니다.',
   'auth.overloaded': '서버가 혼잡합니다. 잠시 후 다시 시도해 주세요.',
   'auth.too-many-attempts': '인증 실패 횟수가 너무 많습니다. 잠시 후 다시 시도해 주세요.',
+  'auth.insufficient-authentication': '본인임을 확인해 주세요.',
   'auth.insufficient-scope': '현재 인증 정보로는 이 작업을 수행할 수 없습니다.',
   'auth.forbidden': '이 작업을 수행할 권한이 없습니다.',
   'auth.cross-site': '다른 사이트에서 보낸 요청은 허용되지 않습니다.',

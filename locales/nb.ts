@@ -13,6 +13,7 @@ export const nb = {
   'auth.credentials-not-accepted': 'Denne ruten godtar ikke disse påloggingsopplysningene.',
   'auth.overloaded': 'Serveren er overbelastet. Prøv igjen senere.',
   'auth.too-many-attempts': 'For mange mislykkede forsøk. Prøv igjen senere.',
+  'auth.insufficient-authentication': 'Bekreft at det er deg.',
   'auth.insufficient-scope': 'Legitimasjonen din tillater ikke denne handlingen.',
   'auth.forbidden': 'Du har ikke lov til å gjøre dette.',
   'auth.cross-site': 'Forespørsler fra andre nettsteder godtas ikke.',

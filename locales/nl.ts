@@ -13,6 +13,7 @@ export const nl = {
   'auth.credentials-not-accepted': 'Deze route accepteert deze inloggegevens niet.',
   'auth.overloaded': 'De server is overbelast. Probeer het later opnieuw.',
   'auth.too-many-attempts': 'Te veel mislukte pogingen. Probeer het later opnieuw.',
+  'auth.insufficient-authentication': 'Bevestig dat u het bent.',
   'auth.insufficient-scope': 'Uw inloggegevens staan deze actie niet toe.',
   'auth.forbidden': 'U mag dit niet doen.',
   'auth.cross-site': 'Verzoeken van andere websites worden niet geaccepteerd.',

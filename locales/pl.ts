@@ -13,6 +13,7 @@ export const pl = {
   'auth.credentials-not-accepted': 'Ta ścieżka nie przyjmuje tych danych logowania.',
   'auth.overloaded': 'Serwer jest przeciążony. Proszę spróbować ponownie później.',
   'auth.too-many-attempts': 'Zbyt wiele nieudanych prób. Proszę spróbować ponownie później.',
+  'auth.insufficient-authentication': 'Potwierdź swoją tożsamość.',
   'auth.insufficient-scope': 'Dane uwierzytelniające nie pozwalają na tę czynność.',
   'auth.forbidden': 'Brak uprawnień do wykonania tej czynności.',
   'auth.cross-site': 'Żądania z innych witryn nie są przyjmowane.',

@@ -13,6 +13,7 @@ export const ptBr = {
   'auth.credentials-not-accepted': 'Esta rota não aceita estas credenciais.',
   'auth.overloaded': 'O servidor está sobrecarregado. Tente novamente mais tarde.',
   'auth.too-many-attempts': 'Muitas tentativas malsucedidas. Tente novamente mais tarde.',
+  'auth.insufficient-authentication': 'Confirme sua identidade.',
   'auth.insufficient-scope': 'Suas credenciais não permitem esta ação.',
   'auth.forbidden': 'Você não tem permissão para fazer isso.',
   'auth.cross-site': 'Solicitações de outros sites não são aceitas.',

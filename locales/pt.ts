@@ -13,6 +13,7 @@ export const pt = {
   'auth.credentials-not-accepted': 'Esta rota não aceita estas credenciais.',
   'auth.overloaded': 'O servidor está sobrecarregado. Tente novamente mais tarde.',
   'auth.too-many-attempts': 'Demasiadas tentativas falhadas. Tente novamente mais tarde.',
+  'auth.insufficient-authentication': 'Confirme a sua identidade.',
   'auth.insufficient-scope': 'As suas credenciais não permitem esta ação.',
   'auth.forbidden': 'Não tem permissão para fazer isto.',
   'auth.cross-site': 'Não são aceites pedidos de outros sites.',

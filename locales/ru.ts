@@ -13,6 +13,7 @@ export const ru = {
   'auth.credentials-not-accepted': 'Этот маршрут не принимает эти учётные данные.',
   'auth.overloaded': 'Сервер перегружен. Пожалуйста, попробуйте позже.',
   'auth.too-many-attempts': 'Слишком много неудачных попыток. Пожалуйста, попробуйте позже.',
+  'auth.insufficient-authentication': 'Подтвердите свою личность.',
   'auth.insufficient-scope': 'Ваши учётные данные не позволяют выполнить это действие.',
   'auth.forbidden': 'У вас нет прав на это действие.',
   'auth.cross-site': 'Запросы с других сайтов не принимаются.',

@@ -13,6 +13,7 @@ export const sv = {
   'auth.credentials-not-accepted': 'Den här adressen accepterar inte dessa inloggningsuppgifter.',
   'auth.overloaded': 'Servern är överbelastad. Försök igen senare.',
   'auth.too-many-attempts': 'För många misslyckade försök. Försök igen senare.',
+  'auth.insufficient-authentication': 'Bekräfta att det är du.',
   'auth.insufficient-scope': 'Dina inloggningsuppgifter tillåter inte den här åtgärden.',
   'auth.forbidden': 'Du har inte behörighet att göra detta.',
   'auth.cross-site': 'Förfrågningar från andra webbplatser godtas inte.',

@@ -13,6 +13,7 @@ export const uk = {
   'auth.credentials-not-accepted': 'Цей маршрут не приймає ці облікові дані.',
   'auth.overloaded': 'Сервер перевантажений. Будь ласка, спробуйте ще раз пізніше.',
   'auth.too-many-attempts': 'Забагато невдалих спроб. Будь ласка, спробуйте ще раз пізніше.',
+  'auth.insufficient-authentication': 'Підтвердьте свою особу.',
   'auth.insufficient-scope': 'Ваші облікові дані не дозволяють виконати цю дію.',
   'auth.forbidden': 'У вас немає прав на цю дію.',
   'auth.cross-site': 'Запити з інших сайтів не приймаються.',

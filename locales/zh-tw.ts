@@ -13,6 +13,7 @@ export const zhTw = {
   'auth.credentials-not-accepted': '此路由不接受這些憑證。',
   'auth.overloaded': '伺服器忙碌中，請稍後再試。',
   'auth.too-many-attempts': '嘗試失敗次數過多，請稍後再試。',
+  'auth.insufficient-authentication': '請確認是您本人操作。',
   'auth.insufficient-scope': '您的身分驗證資訊不允許執行此操作。',
   'auth.forbidden': '您沒有權限執行此操作。',
   'auth.cross-site': '不接受來自其他網站的請求。',

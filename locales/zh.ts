@@ -13,6 +13,7 @@ export const zh = {
   'auth.credentials-not-accepted': '此路由不接受这些凭据。',
   'auth.overloaded': '服务器繁忙，请稍后再试。',
   'auth.too-many-attempts': '失败尝试次数过多，请稍后再试。',
+  'auth.insufficient-authentication': '请确认是您本人操作。',
   'auth.insufficient-scope': '您的凭据不允许执行此操作。',
   'auth.forbidden': '您无权执行此操作。',
   'auth.cross-site': '不接受来自其他网站的请求。',

@@ -66,6 +66,12 @@ export interface IssuerOptions<Stored extends object = StoredUser> {
    * names separated by spaces (RFC 8693 §4.2). `access.scopesOf` comes before them. Default: `scope`, else `scp`.
    */
   scopes?: string | readonly string[] | undefined
+  /**
+   * How its tokens say that the user was authenticated with several factors, for the mark `mfa`: the values of the claim
+   * `acr` that mean it, which clients are then told to ask the issuer for (`acr_values` of RFC 9470 §3), or a function of the
+   * claims. Anything but `true` means no; what the function throws is a 500. Default: `amr` has `mfa` (RFC 8176).
+   */
+  mfa?: readonly string[] | ((claims: JwtClaims) => boolean) | undefined
 }
 
 /** The state of the key set of an issuer. */

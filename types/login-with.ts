@@ -49,6 +49,12 @@ export interface LoginProviderOptions<Stored extends object = StoredUser> {
     request: FastifyRequest,
     tokens: ProviderTokens,
   ): unknown
+  /**
+   * How an ID token says that the user was authenticated with several factors: values of the claim `acr`, or a function of
+   * the claims. Then the session meets the mark `mfa`, and no second factor is asked for here. Anything but `true` means
+   * no; what the function throws is a 500. Default: none does.
+   */
+  mfa?: readonly string[] | ((claims: IdTokenClaims) => boolean) | undefined
   /** `true` asks the UserInfo endpoint too (OpenID Connect Core §5.3); claims of the ID token win. Default `false`. */
   userinfo?: boolean | undefined
   /**

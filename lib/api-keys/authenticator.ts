@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify'
+import { kNeverMeets, type Limited } from '../authenticators/limits.js'
 import { rejection } from '../errors/errors.js'
 import { credentialsOf } from '../http/authorization.js'
 import { ABANDONED, isGone } from '../http/disconnect.js'
@@ -70,7 +71,8 @@ export function apiKeyAuthenticator(
     return user
   }
 
-  return {
+  const authenticator: Authenticator & Limited = {
+    [kNeverMeets]: ['mfa', 'fresh'],
     scheme: 'Bearer',
     openapi: {
       apiKeyAuth: { type: 'http', scheme: 'bearer', description: `An API key, \`${start}…\`` },
@@ -93,6 +95,7 @@ export function apiKeyAuthenticator(
       return known === undefined ? enterLater(request, text) : enter(request, known)
     },
   }
+  return authenticator
 }
 
 const invalid = (cause: string): Error => rejection('auth.api-key-invalid', { cause })

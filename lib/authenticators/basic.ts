@@ -4,6 +4,7 @@ import { basicAuthenticatorSchema } from '../options/authenticator-schemas.js'
 import { check } from '../options/check.js'
 import { defaults, withDefaults } from '../options/defaults.js'
 import { setLevel, type LevelRules } from '../request/state.js'
+import { kNeverMeets, type Limited } from './limits.js'
 import { perRegistration } from '../request/registration.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { BasicAuthenticatorOptions } from '../../types/options.js'
@@ -41,8 +42,9 @@ export function basicAuthenticator<Stored extends object>(
     })
   })
 
-  const authenticator: Authenticator<Stored> & { [kHashes]: true } = {
+  const authenticator: Authenticator<Stored> & Limited & { [kHashes]: true } = {
     [kHashes]: true,
+    [kNeverMeets]: ['mfa'],
     scheme: 'Basic',
     openapi: { type: 'http', scheme: 'basic' },
     optional,
@@ -62,7 +64,7 @@ export function basicAuthenticator<Stored extends object>(
 }
 
 /** The password comes with each request, and is one factor. */
-const presented: LevelRules = { isMfa: () => false, authTime: () => Date.now() / 1000 }
+const presented: LevelRules = { authTime: () => Date.now() / 1000 }
 
 /** The error of a Basic header that breaks RFC 7617, which is rejected even if credentials are optional. */
 export function malformed(): AuthenticationError {

@@ -4,6 +4,7 @@ import { MALFORMED, parseBasic, type BasicPair } from '../http/authorization.js'
 import { check } from '../options/check.js'
 import { basicSchema } from '../options/schemas.js'
 import { malformed } from './basic.js'
+import { kNeverMeets, type Limited } from './limits.js'
 import { nfcOf } from '../passwords/nfc.js'
 import { perRegistration } from '../request/registration.js'
 import type { Attempt } from '../throttle/attempt.js'
@@ -29,7 +30,8 @@ export function configBasicAuthenticator(config?: BasicConfig): Authenticator<Ba
     return { matches: comparer({ username, password }), attempts }
   })
 
-  return {
+  const authenticator: Authenticator<BasicUser> & Limited = {
+    [kNeverMeets]: ['mfa', 'fresh'],
     scheme: 'Basic',
     openapi: { type: 'http', scheme: 'basic' },
     init: state.init,
@@ -48,6 +50,7 @@ export function configBasicAuthenticator(config?: BasicConfig): Authenticator<Ba
       return finish(attempts.openAttempt(username, password, request), matches(pair))
     },
   }
+  return authenticator
 }
 
 async function finish(attempt: Attempt, matches: boolean): Promise<BasicUser> {

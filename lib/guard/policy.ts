@@ -1,4 +1,5 @@
-import { combine, readsBasic } from '../authenticators/any-of.js'
+import { combine, membersOf, readsBasic } from '../authenticators/any-of.js'
+import { kNeverMeets, type Limited } from '../authenticators/limits.js'
 import { didYouMean } from '../common/closest.js'
 import { kit } from '../common/kit.js'
 import { wrongMark } from '../errors/errors.js'
@@ -31,6 +32,13 @@ export function policyOf(mark: unknown, place: string, registration: Registratio
       : each.members.flatMap(namesOf)
   const names = [...new Set(members.flatMap(namesOf))]
   const name = names.join('|')
+  for (const key of ['mfa', 'fresh'] as const) {
+    if (!needed[key]) continue
+    const other = members
+      .flatMap(membersOf)
+      .find((each: Authenticator & Limited) => each[kNeverMeets]?.includes(key))
+    if (other) wrongMark(neverMet(place, key, nameOf.get(other) ?? 'custom'))
+  }
   return {
     mode,
     registration,
@@ -50,6 +58,9 @@ export function policyOf(mark: unknown, place: string, registration: Registratio
     needs,
   }
 }
+
+const neverMet = (place: string, key: string, name: string): string =>
+  `${place}: found key "${key}" on a route that accepts "${name}", whose users can never meet it. Name other authenticators in "use", such as use: 'jwt', or leave "${key}" out.`
 
 /** @throws ERR_AUTH_MARK for a name that is not registered */
 export function namedAuthenticator(

@@ -4,7 +4,7 @@ import { credentialsOf, MALFORMED } from '../http/authorization.js'
 import { ABANDONED, isGone } from '../http/disconnect.js'
 import { defaults, withDefaults } from '../options/defaults.js'
 import { resolveIssuers, type Introspecting, type ResolvedIssuer } from './options.js'
-import { setClaims, setGrants, type Grants } from '../request/state.js'
+import { setClaims, setGrants, setLevel, type Grants } from '../request/state.js'
 import { unverifiedPart } from '../tokens/claims.js'
 import { askForUser, requireTrust } from '../users/user.js'
 import { isJwt, IssuerVerifier } from './verifier.js'
@@ -103,7 +103,7 @@ function issuerAuthenticator(
   introspection: Introspection | null,
   timeout: number | undefined,
 ): Authenticator {
-  const { issuer, trusted, user } = verifier.issuer
+  const { issuer, trusted, user, level } = verifier.issuer
   const asksAboutJwts = verifier.issuer.introspection?.jwt === true
 
   async function userOf(request: FastifyRequest, claims: JwtClaims): Promise<object> {
@@ -112,6 +112,7 @@ function issuerAuthenticator(
     if (trusted !== undefined) await requireTrust(trusted, claims, request, timeout)
     const found = await askForUser(() => user(claims, request), timeout, 'user() of an issuer')
     setGrants(request, verifier.grantsOf(claims))
+    setLevel(request, level)
     return found
   }
 

@@ -5,6 +5,7 @@ import { checkAddress } from '../options/address.js'
 import { check, anyFunction, byName, oneOf, optional, strict, text } from '../options/check.js'
 import { audience, tokenRules } from '../options/jwt-schemas.js'
 import { defaults } from '../options/defaults.js'
+import { mfaRules, mfaSchema } from '../options/mfa.js'
 import { claimPaths } from '../users/claim-path.js'
 import type { ResolvedRules } from '../options/resolve-jwt.js'
 import type { IntrospectionOptions } from '../../types/introspection.js'
@@ -48,6 +49,7 @@ const issuerSchema = strict(
     requireExp: optional(tokenRules.requireExp),
     roles: optional(claimPaths),
     scopes: optional(claimPaths),
+    mfa: optional(mfaSchema),
   },
   'an object with issuer, audience, user',
 )
@@ -120,7 +122,8 @@ function resolveIssuer(name: string, given: IssuerOptions, byDefault?: readonly 
     audience: audienceClaim === 'aud' && audience,
   }
   const user: IssuerOptions['user'] = (claims, request) => given.user(claims, request)
-  return { ...checked, name, audience, audienceClaim, user, rules }
+  const level = { ...mfaRules(checked.mfa), clockTolerance: rules.clockTolerance }
+  return { ...checked, name, audience, audienceClaim, user, rules, level }
 }
 
 function wrong(option: string, problem: string): never {

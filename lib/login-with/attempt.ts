@@ -43,8 +43,9 @@ export function newAttempt(
 function attemptOf({ name, issuer, authorizationParams: params }: ResolvedProvider, value: string) {
   const [bits = '', end, sentMaxAge = '', encoded = '', ...link] = value.split('.')
   const path = Buffer.from(encoded, 'base64url').toString()
-  // A `max_age` of the options is not taken from the browser, which can make an attempt of its own.
-  const maxAge = (typeof params === 'object' ? params.max_age : undefined) ?? sentMaxAge
+  // A `max_age` of the options is not taken from the browser, which can make an attempt of its own. None is stricter than 0.
+  const ofOptions = (typeof params === 'object' ? params.max_age : undefined) ?? sentMaxAge
+  const maxAge = sentMaxAge === '0' ? '0' : ofOptions
   // Neither half tells anything about the other one, nor about the bits.
   const secrets = hash('sha512', bits, 'base64url')
   return {
@@ -55,6 +56,8 @@ function attemptOf({ name, issuer, authorizationParams: params }: ResolvedProvid
     codeVerifier: secrets.slice(43),
     returnTo: isPath(path) ? path : '',
     maxAge: maxAge === '' ? null : Number(maxAge),
+    /** In seconds since 1970. */
+    begun: Number(end) - life,
     isOver: !(Number(end) > Date.now() / 1000),
     /** The token of a link; empty for a login. */
     link: link.join('.'),

@@ -1,9 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { rejection, rejectionOrFault } from '../errors/errors.js'
+import { isMfa } from '../guard/level.js'
 import { ABANDONED, isGone } from '../http/disconnect.js'
 import { badRequest, queryOf } from '../http/query.js'
 import { finishLogin, type giveTokens } from '../login/finish.js'
 import { urlOf } from '../login/plugin-routes.js'
+import { mfaRules } from '../options/mfa.js'
 import { findUser, isUsableName, withUserTimeout } from '../users/user.js'
 import { takeAttempt } from './attempt.js'
 import { exchange, invalid, isFailure, type Exchanged } from './exchange.js'
@@ -13,6 +15,7 @@ import type { ResolvedProvider } from './options.js'
 import type { Routes } from './provider.js'
 import type { AskedBody, Registration } from '../feature.js'
 import type { Work } from '../http/plugin-route.js'
+import type { IdTokenClaims } from '../../types/login-with.js'
 import type { UserService } from '../../types/user-service.js'
 
 /** Errors of RFC 6749 §4.1.2.1 and OpenID Connect Core §3.1.2.6, which a reason may name. */
@@ -87,12 +90,21 @@ async function logIn(
   const user = await findUser(userService as UserService, username, request, timeout)
   if (user === null) throw unknownUser('user not found')
   if (isGone(request)) throw ABANDONED
-  const authentication = { time: authTime }
+  const authentication = { time: authTime, amr: amrOf(options, claims) }
   const login = { username, user, started, confirm: async () => undefined, authentication }
   const about = { provider: options.name }
   const body = await finishLogin(registration, request, reply, login, about, onlyCookies)
   const { secondFactor } = body as Partial<AskedBody>
   return secondFactor ? `${registration.secondFactor?.page}#${secondFactor.token}` : null
+}
+
+/** @throws AuthenticationFault if `mfa` of the provider throws */
+function amrOf({ mfa }: ResolvedProvider, claims: IdTokenClaims): readonly string[] | undefined {
+  try {
+    return mfa !== undefined && isMfa(claims, mfaRules(mfa)) ? ['mfa'] : undefined
+  } catch (error) {
+    throw rejectionOrFault('ERR_AUTH_AUTHENTICATOR', error)
+  }
 }
 
 /** Of a redirect, nobody gets to see the body. */

@@ -20,7 +20,7 @@ export async function exchange(
   provider: Provider,
   metadata: ServerMetadata,
   parameters: URLSearchParams,
-  { state, nonce, codeVerifier, maxAge }: Attempt,
+  { state, nonce, codeVerifier, maxAge, begun }: Attempt,
   redirectUri: string,
 ): Promise<{ claims: IdTokenClaims; tokens: ProviderTokens; authTime: number | undefined }> {
   const { client, options } = provider
@@ -32,11 +32,13 @@ export async function exchange(
       pkceCodeVerifier: codeVerifier,
       expectedState: state,
       expectedNonce: nonce,
-      ...(maxAge !== null && { maxAge }),
+      // It compares with now, so that with 0 a consent page of a minute would fail.
+      ...(maxAge && { maxAge }),
     })
     const { access_token: accessToken, id_token: idToken, refresh_token: refreshToken } = response
     const ofToken = response.claims() as IDToken
     checkClaims(ofToken, provider)
+    if (maxAge === 0) checkAsked(ofToken, begun, options.clockTolerance)
     const more = options.userinfo && (await client.fetchUserInfo(config, accessToken, ofToken.sub))
     const claims = { ...more, ...ofToken }
     freeze(claims)
@@ -143,6 +145,12 @@ function checkClaims({ sub, azp, iat }: IDToken, { options }: Provider): void {
     throw invalid('claim sub of the ID token')
   if (azp !== undefined && azp !== options.clientId) throw invalid('claim azp of the ID token')
   if (iat > Date.now() / 1000 + options.clockTolerance) throw invalid('claim iat of the ID token')
+}
+
+/** Checks that the user has authenticated since that was asked (OpenID Connect Core §3.1.2.1). @param begun - seconds */
+function checkAsked({ auth_time: time }: IDToken, begun: number, tolerance: number): void {
+  if (time === undefined || time < begun - tolerance)
+    throw invalid('claim auth_time of the ID token')
 }
 
 export const invalid = (cause: string): Error =>

@@ -6,6 +6,7 @@ import { checkAddress } from '../options/address.js'
 import { ignoreRejection, isPlain } from '../common/objects.js'
 import { anyFunction, byName, flag, oneOf, optional, strict, text } from '../options/check.js'
 import { withDefaults } from '../options/defaults.js'
+import { mfaSchema } from '../options/mfa.js'
 import { tokenRules } from '../options/jwt-schemas.js'
 import type { LoginProviderOptions } from '../../types/login-with.js'
 
@@ -34,6 +35,7 @@ const provider = strict(
     ),
     username: anyFunction('a function (claims, request, tokens) that returns the name of the user'),
     link: optional(anyFunction('a function (claims, user, request, tokens) that stores the link')),
+    mfa: optional(mfaSchema),
     userinfo: optional(flag),
     ...Object.fromEntries(endpoints.map((option) => [option, endpoint])),
     redirectUri: optional(text('the address of the callback', { quoted: true })),

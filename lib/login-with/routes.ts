@@ -76,11 +76,15 @@ export function providerRoutes(
       },
     },
   })
+  const maxAgeSchema = { type: 'integer', description: '0 asks the user to authenticate again.' }
   const returnToSchema = { type: 'string', description: 'The page that opens then.' }
   const documented = {
     summary: `Log in with ${name}`,
     description: 'Leads the browser to the provider, which leads it back to the app.',
-    querystring: { type: 'object', properties: { returnTo: returnToSchema } },
+    querystring: {
+      type: 'object',
+      properties: { returnTo: returnToSchema, max_age: maxAgeSchema },
+    },
   }
   const begin = beginning(routes)
   const begun = routeOf(`login with ${name}`, '', start(begin), documented)
@@ -90,8 +94,8 @@ export function providerRoutes(
   ]
   if (link === undefined) return all
   const work: Work = async (request, reply) => {
-    const claimed = await claimLink(routes, request)
-    return sendBody(reply, { location: await begin(request, reply, ...claimed) })
+    const [returnTo, tokenUntil] = await claimLink(routes, request)
+    return sendBody(reply, { location: await begin(request, reply, returnTo, false, tokenUntil) })
   }
   const linkDocs = {
     summary: `Link an account of ${name}`,
@@ -112,11 +116,16 @@ function start(begin: ReturnType<typeof beginning>): Work {
     // Browsers discard a response that is no success, and ask again when the link is opened.
     const isPrefetch = purposes.some((name) => prefetch.test(String(request.headers[name])))
     if (isPrefetch) return reply.code(503).send()
-    const [returnTo, ...others] = queryOf(request).getAll('returnTo')
+    const query = queryOf(request)
+    const [returnTo, ...others] = query.getAll('returnTo')
     if (others.length > 0 || (returnTo !== undefined && !isPath(returnTo))) {
       return badRequest('querystring/returnTo must be a path of this app')
     }
-    return reply.redirect(await begin(request, reply, returnTo), 303)
+    const ages = query.getAll('max_age')
+    if (ages.some((age) => age !== '0') || ages.length > 1) {
+      return badRequest('querystring/max_age must be 0')
+    }
+    return reply.redirect(await begin(request, reply, returnTo, ages.length === 1), 303)
   }
 }
 
@@ -128,9 +137,11 @@ function beginning({ provider, redirectUri, cookieStart }: Routes) {
     request: FastifyRequest,
     reply: FastifyReply,
     returnTo = '',
+    isAnew = false,
     tokenUntil?: TokenUntil,
   ): Promise<string> => {
-    const params = paramsOf(provider.options, request)
+    const given = paramsOf(provider.options, request)
+    const params = isAnew ? { ...given, max_age: '0' } : given
     const attempt = newAttempt(provider.options, returnTo, params.max_age ?? '', tokenUntil)
     const metadata = await provider.metadata()
     const of = [metadata, params, redirectUri(request)] as const

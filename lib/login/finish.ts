@@ -51,8 +51,9 @@ export async function finishLogin(
   }
   const report = tokensReport(registration, user)
   const tokens = await registration.issueTokens(username, request, user, login, registration)
+  const body = give(registration, registration.carrier, request, reply, tokens)
   report(request, 'login', started, { ...about, ...(amr && { amr }) })
-  return give(registration, registration.carrier, request, reply, tokens)
+  return body
 }
 
 /** @returns the carrier's body, or what `login.body` makes of it. @throws AuthenticationFault if that fails */

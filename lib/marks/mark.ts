@@ -1,6 +1,6 @@
 import * as Type from '@sinclair/typebox/type'
 import type { FastifyInstance, RouteOptions } from 'fastify'
-import { wrongMark } from '../errors/errors.js'
+import { ifUnset, wrongMark } from '../errors/errors.js'
 import { isDeclared, ownProperty } from '../common/objects.js'
 import { nonEmpty, oneOf, oneOrMore, options, schemaProblemOf } from '../options/check.js'
 import { levelSchemas, neededNames, needSchemas } from './access.js'
@@ -33,6 +33,12 @@ export function parseMark(given: unknown, place: string) {
   const { mode = true, use, mfa = false, fresh = null } = long
   const scope = neededNames(long, 'scope', place)
   const role = neededNames(long, 'role', place)
+  const unset = (['mfa', 'fresh'] as const).find((key) => key in long && long[key] === undefined)
+  if (unset !== undefined) {
+    wrongMark(
+      `${place}: key "${unset}": found undefined${ifUnset}, expected ${levelSchemas[unset].description}.`,
+    )
+  }
   const needs = { scope, role, mfa, fresh }
   const needed = needKeys.find((key) => needs[key])
   if (mode !== true && needed !== undefined) {

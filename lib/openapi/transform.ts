@@ -90,7 +90,7 @@ function describe(schema: RouteSchema, notes: Notes, document: OpenApiDocument):
   const security = needsNone ? [{}, ...requirements] : requirements
   const isStated = security.length > 0 || (members.length === 0 && isGlobal)
   const isListed = listsScopes && schema.security === undefined
-  const words = needs === null ? '' : needsText(isListed ? { role: needs.role } : needs, '`')
+  const words = needs === null ? '' : needsText(isListed ? { ...needs, scope: null } : needs, '`')
   const description = [schema.description, words && `Needs ${words}.`].filter(Boolean).join('\n\n')
   const ours = Object.entries(responses).filter(
     ([status]) => schema.response === undefined || Number(status) >= 400,

@@ -38,6 +38,10 @@ export interface ActingOptions {
   readonly scopes?: readonly string[] | undefined
   /** The roles that the user has, instead of those that `access.rolesOf` or the user give; `[]` for none. */
   readonly roles?: readonly string[] | undefined
+  /** Whether the user was authenticated with several factors, for the mark `mfa`. Default: as the {@link claims} say. */
+  readonly mfa?: boolean | undefined
+  /** When the user was authenticated, in seconds since 1970, for the mark `fresh`. Default: now. */
+  readonly authTime?: number | undefined
 }
 
 /** Options for `app.inject`. The request is recognised by the identity of the object in `simulate`. */
@@ -46,7 +50,7 @@ export interface ActingInjection {
   readonly simulate: NonNullable<InjectOptions['simulate']>
 }
 
-export interface Acting extends Pick<ActingOptions, 'claims' | 'extra'> {
+export interface Acting extends Pick<ActingOptions, 'claims' | 'extra' | 'mfa' | 'authTime'> {
   readonly user: object
   readonly apiKey: RequestApiKey | undefined
   readonly scopes: ReadonlySet<string> | undefined
@@ -70,7 +74,7 @@ const actings = new WeakMap<object, Acting>()
  */
 export function actingAs<User extends AuthUser>(
   user: User,
-  { claims, apiKey, extra, scopes, roles }: ActingOptions = {},
+  { claims, apiKey, extra, scopes, roles, mfa, authTime }: ActingOptions = {},
 ): ActingInjection {
   if (typeof user !== 'object' || user === null || Array.isArray(user) || isThenable(user)) {
     testingError(
@@ -83,6 +87,8 @@ export function actingAs<User extends AuthUser>(
     claims,
     apiKey: apiKey && apiKeyOf(user, apiKey),
     extra,
+    mfa,
+    authTime,
     scopes: namesOf('scope', scopes),
     roles: namesOf('role', roles),
   })

@@ -4,6 +4,7 @@ import { mintApiKey } from './api-keys.js'
 import { accessCases, enoughOf } from './attack-access.js'
 import { elsewhereCases, headerCases, keyCases, type AttackCase } from './attack-cases.js'
 import { badTokens } from './broken.js'
+import { levelCases } from './attack-level.js'
 import { cookieCases } from './attack-cookies.js'
 import { apiKeyCases } from './attack-keys.js'
 import {
@@ -23,7 +24,15 @@ import { watchRequest, type Watched } from './watched.js'
 const patience = 10_000
 
 /** The functions that make the cases, in the order in which they are played. */
-const parts = [elsewhereCases, keyCases, headerCases, cookieCases, apiKeyCases, accessCases]
+const parts = [
+  elsewhereCases,
+  keyCases,
+  headerCases,
+  cookieCases,
+  apiKeyCases,
+  accessCases,
+  levelCases,
+]
 
 /**
  * Sends attacks to a route of an app: broken tokens, malformed headers, wrong passwords, cookies and API keys,
@@ -32,6 +41,9 @@ const parts = [elsewhereCases, keyCases, headerCases, cookieCases, apiKeyCases, 
  *
  * On a route with a scope or a role, the right user is played without it too, or with one that is nearly the same:
  * there, every response but a 403 is a problem. Roles, and scopes that are not those of a token, take `authnTesting`.
+ *
+ * On a route with `mfa` or `fresh`, tokens are sent that lack `amr` or `auth_time`, or have another one: give good ones in
+ * `claims`.
  *
  * At the beginning and at the end it checks that good credentials are accepted: a route that rejects everything
  * would prove nothing.

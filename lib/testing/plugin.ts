@@ -3,7 +3,7 @@ import fp from 'fastify-plugin'
 import { rootOf } from '../app/fastify.js'
 import { membersOf } from '../authenticators/any-of.js'
 import { registrationOf } from '../request/registration.js'
-import { setAsked, setClaims, setCredential, setGrants } from '../request/state.js'
+import { setAsked, setClaims, setCredential, setGrants, setLevel } from '../request/state.js'
 import { isProduction } from '../common/production.js'
 import { kit, testGrants } from '../common/kit.js'
 import { actingOf, type Acting } from './acting.js'
@@ -63,11 +63,15 @@ kit.standIn = (authenticator, scope) => {
 }
 
 function enter(request: FastifyRequest, acting: Acting, asked: Authenticator): object {
-  const { user, claims, apiKey, extra, scopes, roles } = acting
+  const { user, claims, apiKey, extra, scopes, roles, mfa, authTime } = acting
   if (claims !== undefined) setClaims(request, claims, true)
   const issuers = testingOf<IssuersTesting>(request.server, 'issuers')
   const grants = issuers?.grantsOf(asked, claims ?? {})
   if (grants) setGrants(request, grants)
+  setLevel(request, {
+    ...(mfa !== undefined && { isMfa: () => mfa }),
+    authTime: () => authTime ?? Date.now() / 1000,
+  })
   if (apiKey !== undefined) {
     const grants = { scopes: new Set(apiKey.scopes), isLimit: true }
     setCredential(request, grants, { apiKeyId: apiKey.id }, { apiKey })

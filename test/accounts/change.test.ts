@@ -397,7 +397,8 @@ t.test('a login at a provider is as old as its ID token says', async (t) => {
     [now - 660, later],
     [now - 540, '202 {}'],
     [undefined, '202 {}'],
-    [now + 1e6, '202 {}'],
+    [now + 200, '202 {}'],
+    [now + 1e6, later],
   ]
   for (const [auth_time, answer] of rows) {
     provider.idToken = { claims: { auth_time } }
@@ -412,12 +413,4 @@ t.test('a login at a provider is as old as its ID token says', async (t) => {
       auth_time === undefined ? undefined : Math.min(auth_time * 1000, Number(newest?.created))
     t.equal(newest?.authenticated?.getTime(), expected)
   }
-})
-
-t.test('a session that the store does not list is no recent login', async (t) => {
-  const { send, logIn, app } = await accountsApp(t)
-  const { authorization = '' } = await logIn(3)
-  const { sid, ...claims } = claimsOf(authorization)
-  const other = app.jwtService.generateTokenWithClaims({ ...claims, sid: `x${String(sid)}` })
-  t.equal(await send('/account/delete', {}, bearer(other)), '403 ERR_AUTH_LOGIN_AGAIN')
 })

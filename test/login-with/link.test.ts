@@ -289,16 +289,12 @@ t.test('a session store that fails is a 503, and nothing is linked', async (t) =
   const session = await enter()
   const begun = await beginLink(session)
   broken.failure = new Error('a secret of the database')
-  for (const ask of [
-    () => post('/login/corp/link', session),
-    () => get(begun.callback.pathname + begun.callback.search, begun.cookie),
-  ]) {
-    const response = await ask()
-    t.match(response, { statusCode: 503, headers: { 'retry-after': /^\d+$/ } })
-    t.notMatch(response.body, /secret/)
-    t.equal(last().code, 'ERR_AUTH_STORE_UNAVAILABLE')
-    t.ok(keepsCookies(response))
-  }
+  t.equal((await post('/login/corp/link', session)).statusCode, 200, 'the token says enough')
+  const response = await get(begun.callback.pathname + begun.callback.search, begun.cookie)
+  t.match(response, { statusCode: 503, headers: { 'retry-after': /^\d+$/ } })
+  t.notMatch(response.body, /secret/)
+  t.equal(last().code, 'ERR_AUTH_STORE_UNAVAILABLE')
+  t.ok(keepsCookies(response))
   t.equal(owners.size, 0)
 })
 

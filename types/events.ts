@@ -29,6 +29,12 @@ export interface SuccessEvent extends AuthnEvent {
   readonly user: AuthUser
 }
 
+/** Published after a login. */
+export interface LoginEvent extends SuccessEvent {
+  /** How the user has authenticated: the claim `amr` of the session, if that is known. */
+  readonly amr?: readonly string[]
+}
+
 /** Published when a request was rejected. */
 export interface RejectionEvent extends AuthnEvent {
   /** Why the request was rejected. */
@@ -59,7 +65,7 @@ export interface AuthnEvents {
   /** A request to a protected route was authenticated. */
   readonly success: SuccessEvent
   /** The login route issued a token. */
-  readonly login: SuccessEvent
+  readonly login: LoginEvent
   /** A request was rejected with 400, 401, 403 or 409. */
   readonly failure: RejectionEvent
   /** A request was rejected with 429: too many failed attempts. */

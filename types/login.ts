@@ -57,7 +57,7 @@ export interface LoginOptions<Stored extends object = StoredUser> {
   tokenFunc?(...args: Parameters<TokenFunc<Stored>>): ReturnType<TokenFunc<Stored>>
   /**
    * Returns claims of the app for the tokens of a login; with `sessions`, it is called again at every refresh. It may
-   * set `sub`, which otherwise is the submitted username, or what `subject` returns. It must not set `sid`, `jti`, `iat`, `nbf` or `exp`: that is
+   * set `sub`, which otherwise is the submitted username, or what `subject` returns. It must not set `sid`, `jti`, `iat`, `nbf`, `exp`, `auth_time` or `amr`: that is
    * an internal error (500).
    *
    * @param request - the request to the login or to the refresh route

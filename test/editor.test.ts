@@ -75,8 +75,8 @@ const routes = [
 t.test('completion offers marks, members and built-in names, and nothing else', async (t) => {
   const names = ['apiKey', 'basic', 'configBasic', 'jwt']
   const expected: Record<string, readonly string[]> = {
-    '{ | }': ['mode', 'role', 'scope', 'use'],
-    "{ use: 'jwt', | }": ['mode', 'role', 'scope'],
+    '{ | }': ['fresh', 'mfa', 'mode', 'role', 'scope', 'use'],
+    "{ use: 'jwt', | }": ['fresh', 'mfa', 'mode', 'role', 'scope'],
     "'|'": ['optional', 'try'],
     "{ mode: '|' }": ['optional', 'try'],
     "{ use: '|' }": names,

@@ -107,7 +107,7 @@ t.test('an authenticator of the app passes with such claims', async (t) => {
       return { id: 1 }
     },
   }
-  const { app } = await appOf(t, { ...both, use: 'own' }, { authenticators: { own } } as never)
+  const { app } = await appOf(t, { ...both, use: 'own' }, { authenticators: { own } })
   t.equal((await app.inject('/')).statusCode, 200)
 })
 
@@ -202,7 +202,7 @@ async function issuerApp(t: Test, auth: object, mfa?: unknown) {
     ...(mfa !== undefined && { mfa }),
   }
   await app.register(authn, { userService: users, issuers: { corp } } as never)
-  app.get('/', { config: { auth: { use: 'corp', ...auth } as AuthMark } }, () => ({}))
+  app.get('/', { config: { auth: { use: 'corp', ...auth } } }, () => ({}))
   await app.ready()
   const get = (claims: Claims) =>
     app.inject({

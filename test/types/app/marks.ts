@@ -135,6 +135,19 @@ app.get(
   { config: { auth: { mode: true, use: ['jwt'], scope: 'a', role: { any: ['b'] } } } },
   (request) => request.user.id,
 )
+app.get('/', { config: { auth: { mfa: true } } }, (request) => request.user.id)
+app.get('/', { config: { auth: { fresh: 600 } } }, (request) => request.user.id)
+app.get(
+  '/',
+  { config: { auth: { use: 'jwt', role: 'editor', mfa: true, fresh: 60 } } },
+  (request) => request.user.id,
+)
+// @ts-expect-error -- leave it out
+app.get('/', { config: { auth: { mfa: false } } }, () => 'never')
+// @ts-expect-error -- seconds
+app.get('/', { config: { auth: { fresh: '600' } } }, () => 'never')
+// @ts-expect-error -- whoever is fresh is somebody
+app.get('/', { config: { auth: { mode: 'try', fresh: 60 } } }, () => 'never')
 app.route({
   method: 'GET',
   url: '/',

@@ -1,7 +1,7 @@
 import * as Type from '@sinclair/typebox/type'
 import { ownProperty } from '../common/objects.js'
-import { anyFunction, text } from './check.js'
-import type { LevelRules } from '../request/state.js'
+import { anyFunction, text } from '../options/check.js'
+import type { LevelRules } from './state.js'
 
 const description = "an array of acr values such as ['gold'], or a function (claims)"
 const acr = text('an acr value: visible ASCII without spaces and quotation marks', {

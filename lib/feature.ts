@@ -9,6 +9,7 @@ import type { Attempts } from './throttle/attempts.js'
 import type {
   IssuedTokens,
   LoginAttempt,
+  SecondFactor,
   TokenCarrier,
   TokenCheck,
   TokenSource,
@@ -19,6 +20,8 @@ import type { AuthenticationErrorLike } from '../types/errors.js'
 import type { AuthMode } from '../types/marks.js'
 import type { MessageKey } from '../types/messages.js'
 import type { AuthnOptions } from '../types/options.js'
+
+export type { SecondFactor }
 
 /** What the folder of a feature exports for its row in `lib/feature-table.ts`. */
 export interface FeatureModule {
@@ -113,34 +116,6 @@ export interface Feature {
   close?(): void | Promise<void>
   /** For the test kit alone. */
   readonly testing?: object
-}
-
-/** What {@link Feature.secondFactor} does between a login and its tokens. */
-export interface SecondFactor {
-  /** The page that asks for it after a login at a provider; the token follows behind `#`. */
-  readonly page?: string | undefined
-  /** Whether a user has one. @throws AuthenticationFault if that cannot be told */
-  isOn(user: object): boolean
-  /**
-   * Called for a user who has one, before there are tokens.
-   * @returns the body in place of that of the login, whose status it has set; null if the login goes on
-   */
-  ask(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    user: object,
-    login: FinishedLogin,
-  ): Promise<AskedBody | null>
-}
-
-export interface AskedBody {
-  readonly secondFactor: { readonly token: string; readonly expiresIn: number }
-}
-
-/** A login that has found its user. */
-export interface FinishedLogin extends LoginAttempt {
-  readonly username: string | number
-  readonly user: object
 }
 
 /** Makes the tokens of a user who has logged in. It rejects with an AuthenticationFault or an AuthenticationError. */

@@ -1,7 +1,8 @@
 import type { FastifyRequest } from 'fastify'
 import { ignoreRejection, ownProperty } from '../common/objects.js'
 import { rejection } from '../errors/errors.js'
-import { claimsOf, stateOf, type LevelRules } from '../request/state.js'
+import { claimsOf, stateOf } from '../request/state.js'
+import type { LevelRules } from '../request/level-rules.js'
 import type { JwtClaims } from '../../types/request-extra.js'
 
 /** What a mark asks of the authentication of a user. `fresh`: seconds that it may be old, null for any time. */

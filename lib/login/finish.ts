@@ -4,8 +4,8 @@ import { toJson } from '../common/objects.js'
 import { faultOf } from '../errors/errors.js'
 import { reportSuccess } from '../events.js'
 import { viewOf } from '../users/view.js'
-import type { FinishedLogin, Registration } from '../feature.js'
-import type { TokenCarrier } from '../tokens/issued.js'
+import type { Registration } from '../feature.js'
+import type { FinishedLogin, TokenCarrier } from '../tokens/issued.js'
 
 export const bodyCarrier: TokenCarrier = {
   schema: (hasSessions) =>

@@ -2,6 +2,7 @@ import type { AsyncLocalStorage } from 'node:async_hooks'
 import type { FastifyRequest, HookHandlerDoneFunction } from 'fastify'
 import { parseCookies, type Cookies } from '../http/cookie.js'
 import type { MALFORMED } from '../http/authorization.js'
+import type { LevelRules } from './level-rules.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { ExtraJwtClaimsKey, JwtClaims } from '../../types/request-extra.js'
 import type { AuthUser, StoredUser } from '../../types/user-service.js'
@@ -18,18 +19,6 @@ export interface Grants {
   readonly roles?: ReadonlySet<string> | undefined
   /** True if the functions of `access` cannot give more than these. */
   readonly isLimit: boolean
-}
-
-/** How a request tells the level of its authentication, where that is not by `auth_time` and `amr` of its token. */
-export interface LevelRules {
-  /** Default: whether `amr` has `mfa`. Anything but `true` counts as no. */
-  readonly isMfa?: ((claims: JwtClaims) => unknown) | undefined
-  /** What a client asks the issuer for to get there, the `acr_values` of challenges. Default `mfa`. */
-  readonly acrValues?: string | undefined
-  /** Seconds since 1970. Default: the claim `auth_time`. */
-  readonly authTime?: () => number
-  /** Seconds. Default 0. */
-  readonly clockTolerance?: number
 }
 
 const none: readonly string[] = []

@@ -34,6 +34,34 @@ export interface LoginAttempt {
   confirm(): Promise<void>
 }
 
+/** What the one feature that has `secondFactor` does between a login and its tokens. */
+export interface SecondFactor {
+  /** The page that asks for it after a login at a provider; the token follows behind `#`. */
+  readonly page?: string | undefined
+  /** Whether a user has one. @throws AuthenticationFault if that cannot be told */
+  isOn(user: object): boolean
+  /**
+   * Called for a user who has one, before there are tokens.
+   * @returns the body in place of that of the login, whose status it has set; null if the login goes on
+   */
+  ask(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    user: object,
+    login: FinishedLogin,
+  ): Promise<AskedBody | null>
+}
+
+export interface AskedBody {
+  readonly secondFactor: { readonly token: string; readonly expiresIn: number }
+}
+
+/** A login that has found its user. */
+export interface FinishedLogin extends LoginAttempt {
+  readonly username: string | number
+  readonly user: object
+}
+
 /** How tokens travel between the plugin's own routes and a client. */
 export interface TokenCarrier {
   /** The JSON Schema of the body of {@link send} in API documents, with or without the tokens of a session. */

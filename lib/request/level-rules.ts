@@ -1,7 +1,19 @@
 import * as Type from '@sinclair/typebox/type'
 import { ownProperty } from '../common/objects.js'
 import { anyFunction, text } from '../options/check.js'
-import type { LevelRules } from './state.js'
+import type { JwtClaims } from '../../types/request-extra.js'
+
+/** How a request tells the level of its authentication, where that is not by `auth_time` and `amr` of its token. */
+export interface LevelRules {
+  /** Default: whether `amr` has `mfa`. Anything but `true` counts as no. */
+  readonly isMfa?: ((claims: JwtClaims) => unknown) | undefined
+  /** What a client asks the issuer for to get there, the `acr_values` of challenges. Default `mfa`. */
+  readonly acrValues?: string | undefined
+  /** Seconds since 1970. Default: the claim `auth_time`. */
+  readonly authTime?: () => number
+  /** Seconds. Default 0. */
+  readonly clockTolerance?: number
+}
 
 const description = "an array of acr values such as ['gold'], or a function (claims)"
 const acr = text('an acr value: visible ASCII without spaces and quotation marks', {

@@ -6,7 +6,7 @@ import { MALFORMED } from '../http/authorization.js'
 import { longestCookie, setCookie } from '../http/cookie.js'
 import { badRequest } from '../http/query.js'
 import { cookieOf, cookiesOf } from '../request/state.js'
-import { isPath } from './return-to.js'
+import { isPath } from '../login/return-to.js'
 import type { ResolvedProvider } from './options.js'
 
 /** Seconds from the start of a login or a link to its callback. */

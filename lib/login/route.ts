@@ -3,7 +3,7 @@ import { wrongOption } from '../errors/errors.js'
 import { finishLogin, sendBody } from './finish.js'
 import { pluginRouteOf, type PluginRoute, type Work } from '../http/plugin-route.js'
 import { declarePluginRoute, throwTaken, urlOf } from './plugin-routes.js'
-import { loginBody } from './schema.js'
+import { askedSchema, loginBody } from './schema.js'
 import { issuedAfter } from './token.js'
 import type { ResolvedLogin } from '../options/resolve.js'
 import type { Feature, Registration } from '../feature.js'
@@ -62,9 +62,10 @@ function loginRoute(registration: Registration, login: ResolvedLogin): PluginRou
       `options "login.usernameField" and "login.passwordField": found ${JSON.stringify(usernameField)} for both, expected two fields.`,
     )
   }
-  const { options, passwords, tokenChecks, features, carrier } = registration
+  const { options, passwords, tokenChecks, features, carrier, secondFactor } = registration
   const responses = {
     200: carrier.schema(issuerOf(features) !== undefined),
+    ...(secondFactor && { 202: askedSchema }),
     401: 'The username or the password is wrong.',
   }
   const documented = {
@@ -80,9 +81,9 @@ function loginRoute(registration: Registration, login: ResolvedLogin): PluginRou
   const check = passwords.loginCheck(users, (user) => issuedAfter(tokenChecks, user))
   const work: Work = async (request, reply, started) => {
     const { username, password } = body.read(request.body)
-    const { user, confirm } = await check(username, password, request)
+    const { user, confirm, replacement } = await check(username, password, request)
     const authentication = { amr: ['pwd'] }
-    const attempt = { username, user, started, confirm, authentication }
+    const attempt = { username, user, started, confirm, authentication, replacement }
     return sendBody(reply, await finishLogin(registration, request, reply, attempt))
   }
   const route = { kind: 'login', method: 'POST', path, body, work, notes: { responses } } as const

@@ -11,6 +11,8 @@ import { findUser, isUsableName } from '../users/user.js'
 /** A user whose password was right. */
 export interface Checked {
   readonly user: object
+  /** The hash that replaces that of the user, and which may not be stored yet. */
+  readonly replacement: string | undefined
   /**
    * Reads the user again, since checking a password takes long.
    * @throws (rejects) ERR_AUTH_INVALID_CREDENTIALS where the user is gone, or has another password or `validAfter`
@@ -63,6 +65,7 @@ export function createCredentialCheck(
     const start = user === null ? 0 : validAfter(user)
     const checked = (replacement?: string): Checked => ({
       user: user as object,
+      replacement,
       confirm: () => confirm(attempt, stored, start, replacement),
     })
     const text = stored?.text ?? ''

@@ -5,6 +5,7 @@
 export { accountAttacks } from './account-attacks.js'
 export { actingAs } from './acting.js'
 export { linkWith, logInWith } from './log-in-with.js'
+export { totpCode } from './totp-code.js'
 export { mintApiKey } from './api-keys.js'
 export { authAttacks } from './attacks.js'
 export { mintToken } from './mint.js'

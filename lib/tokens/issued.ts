@@ -26,6 +26,8 @@ export interface LoginAttempt {
   /** The time at which it began, before the user was read, by the clock of `performance.now()`. */
   readonly started: number
   readonly authentication: Authentication
+  /** The password hash that this login is storing in place of that of the user, if it does. */
+  readonly replacement?: string | undefined
   /**
    * Called when the tokens are made and stored, so that later changes find them.
    * @throws (rejects) ERR_AUTH_INVALID_CREDENTIALS where the password was changed, the user was deleted, or all tokens

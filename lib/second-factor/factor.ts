@@ -1,0 +1,92 @@
+import { randomBytes } from 'node:crypto'
+import { digestOf } from '../common/digest.js'
+import { rejection, type AuthenticationError } from '../errors/errors.js'
+import { base32Of, isOfApp, stepOf } from './totp.js'
+
+/** The second factor of a user, as it is stored, encrypted. */
+export interface Factor {
+  /** Random. Logins, setups and devices name it, so that a new one makes them invalid. */
+  readonly id: string
+  /** 160 bits in base64url. */
+  readonly secret: string
+  /** The last step whose code was used. */
+  readonly step: number
+  /** Wrong codes in a row. */
+  readonly wrong: number
+  /** Until when codes are not looked at, in milliseconds since 1970, and the digest of the password while that holds. */
+  readonly wait: readonly [until: number, password: string] | null
+  /** The digests of the recovery codes that are left. */
+  readonly codes: readonly string[]
+}
+
+/** What a code does. Its result is only told when `after` was stored, so that each guess counts. */
+export interface Tried {
+  /** Undefined if nothing changes. */
+  readonly after?: Factor
+  /** Undefined if the code is right. */
+  readonly error?: AuthenticationError
+  readonly isRecovery: boolean
+}
+
+/** Wrong codes in a row without a wait, and those after which no code is looked at (NIST SP 800-63B-4 §3.2.2). */
+const [free, most] = [5, 100]
+
+/** Milliseconds of the first wait, which then doubles, and of the longest one. */
+const [firstWait, longestWait] = [60_000, 3_600_000]
+
+const recoveryCodes = 10
+
+export const randomId = (): string => randomBytes(12).toString('base64url')
+
+/** @returns new codes of 80 bits in groups of four letters, and their digests */
+export function newRecoveryCodes() {
+  const bare = Array.from({ length: recoveryCodes }, () => base32Of(randomBytes(10)).toLowerCase())
+  return {
+    shown: bare.map((code) => code.replace(/.{4}(?=.)/g, '$&-')),
+    digests: bare.map(digestOf),
+  }
+}
+
+export const codeInvalid = (cause: string): AuthenticationError =>
+  rejection('auth.code-invalid', { cause })
+
+/** @param password - the digest of the password hash */
+export function tryCode(factor: Factor, typed: string, password: string): Tried {
+  const code = typed.replace(/\s/g, '')
+  return isOfApp(code) ? tryDigits(factor, code, password) : tryRecovery(factor, code)
+}
+
+function tryDigits(factor: Factor, code: string, password: string): Tried {
+  const wait = waitOf(factor, password)
+  if (wait > 0) {
+    const options = { retryAfter: Math.ceil(wait / 1000), cause: 'wrong codes' }
+    return { error: rejection('auth.too-many-attempts', options), isRecovery: false }
+  }
+  const step = stepOf(Buffer.from(factor.secret, 'base64url'), code, factor.step)
+  // A double click is no guess.
+  if (step === 'used') return { error: codeInvalid('code was used'), isRecovery: false }
+  if (step !== null) {
+    return { after: { ...factor, step, wrong: 0, wait: null }, isRecovery: false }
+  }
+  const wrong = factor.wrong + 1
+  const pause = Math.min(longestWait, firstWait * 2 ** (wrong - free))
+  const next = wrong < free ? null : ([Date.now() + pause, password] as const)
+  const after = { ...factor, wrong, wait: next }
+  return { after, error: codeInvalid('code is wrong'), isRecovery: false }
+}
+
+function tryRecovery(factor: Factor, typed: string): Tried {
+  const digest = digestOf(typed.replaceAll('-', '').toLowerCase())
+  const codes = factor.codes.filter((each) => each !== digest)
+  if (codes.length === factor.codes.length) {
+    return { error: codeInvalid('no code of this user'), isRecovery: true }
+  }
+  return { after: { ...factor, wrong: 0, wait: null, codes }, isRecovery: true }
+}
+
+/** Milliseconds until a code is looked at. A new password ends the wait, but not the count. */
+function waitOf({ wrong, wait }: Factor, password: string): number {
+  if (wrong >= most) return longestWait
+  const [until, ofPassword] = wait ?? [0, '']
+  return ofPassword === password ? until - Date.now() : 0
+}

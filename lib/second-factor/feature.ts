@@ -1,0 +1,101 @@
+import { isUsableName } from '../users/user.js'
+import { wrongOption } from '../errors/errors.js'
+import { urlOf } from '../login/plugin-routes.js'
+import { targetOf } from '../login/return-to.js'
+import { requireOptions } from '../options/check.js'
+import { rememberedDevices } from './devices.js'
+import { secondFactorRoutes } from './routes.js'
+import { factorTokens, patience } from './tokens.js'
+import { SecondFactorTools } from './tools.js'
+import type { Feature, FeatureContext, SecondFactor as Asks } from '../feature.js'
+import type { CookieSettings } from '../http/cookie-names.js'
+import type { ResolvedLogin } from '../options/resolve.js'
+import type { ResolvedSecondFactor } from './options.js'
+import type { SecondFactor } from '../../types/second-factor.js'
+
+export { resolve, schema } from './options.js'
+
+/** The option `secondFactor`: codes of an authenticator app after a login. @throws ERR_AUTH_OPTION */
+export function create(context: FeatureContext<ResolvedSecondFactor>): Feature {
+  const { app, resolved, resolvedBefore, options, jwtService } = context
+  const { sessions, userService, login } = options
+  const needs = { sessions, userService, login, 'login.subject': login && login.subject }
+  requireOptions('secondFactor', needs, {
+    'login.subject':
+      'Set it, such as login: { subject: (user) => user.id }: what is stored is bound to it.',
+  })
+  const { path, signingMethod } = login as ResolvedLogin
+  const cookies = resolvedBefore.cookies as CookieSettings | undefined
+  const tokens = factorTokens(jwtService, signingMethod, urlOf(app, path))
+  const devices = devicesOf(resolved, cookies, tokens)
+  let tools: SecondFactorTools
+  const secondFactor: Asks = {
+    page: pageOf(resolved, cookies, 'loginWith' in resolvedBefore),
+    isOn: (user) => tools.store.textOf(user) !== null,
+    async ask(request, reply, user, { username, started, authentication, replacement }) {
+      const { sub } = await tools.claimsOf(username, request, user)
+      const factor = tools.store.factorOf(user, sub)
+      if (factor === null) return null
+      const state = tools.stateOf(user, factor)
+      if (devices?.has(request, sub, state)) return null
+      // The hash may be replaced by this login, or not if the app cannot store it.
+      const states = [state, ...(replacement ? [tools.stateOf(user, factor, replacement)] : [])]
+      const began = Date.now() - (performance.now() - started)
+      const { amr = [] } = authentication
+      const validAfter = tools.validAfter(user)
+      const token = tokens.make('login', { sub, states, amr, began, validAfter })
+      void reply.code(202).header('cache-control', 'no-store')
+      return { secondFactor: { token, expiresIn: patience } }
+    },
+  }
+  const api: SecondFactor = {
+    async disable(name, request) {
+      const user = isUsableName(name) ? await tools.store.find(name, request) : null
+      if (user === null) return false
+      const { sub } = await tools.claimsOf(name, request, user)
+      return tools.remove(user, name, sub, request)
+    },
+  }
+  return {
+    name: 'secondFactor',
+    api,
+    secondFactor,
+    open(registration) {
+      registration.hiddenFields.add(resolved.field)
+      const { authn } = app
+      tools = new SecondFactorTools(resolved, tokens, devices, registration, authn.sessions)
+    },
+    routes: () => secondFactorRoutes(path, tools),
+    stats: () => ({ ...tools.counts }),
+  }
+}
+
+function devicesOf(
+  { remember }: ResolvedSecondFactor,
+  cookies: CookieSettings | undefined,
+  tokens: ReturnType<typeof factorTokens>,
+) {
+  if (remember === undefined) return null
+  if (cookies !== undefined) return rememberedDevices(cookies, remember, tokens)
+  return wrongOption(
+    'option "secondFactor.remember" is set, but it needs the option "cookies": a device is remembered by a cookie. Set it, or leave "remember" out.',
+  )
+}
+
+/** The page that asks for a code after a login with a provider. @throws ERR_AUTH_OPTION */
+function pageOf(
+  { page }: ResolvedSecondFactor,
+  cookies: CookieSettings | undefined,
+  isNeeded: boolean,
+): string | undefined {
+  if (page?.includes('#')) {
+    wrongOption(
+      'option "secondFactor.page": found an address with a #, expected one without: the token of the login follows behind it.',
+    )
+  }
+  if (page !== undefined) return targetOf('secondFactor.page', page, cookies?.trustedOrigins ?? [])
+  if (!isNeeded) return undefined
+  return wrongOption(
+    'option "secondFactor.page" is missing: found nothing beside "loginWith", expected the path of the page that asks for a code after a login with a provider, such as /code.',
+  )
+}

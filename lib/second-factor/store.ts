@@ -1,0 +1,80 @@
+import type { FastifyRequest } from 'fastify'
+import { declaredProperty } from '../common/objects.js'
+import { rejection } from '../errors/errors.js'
+import { findUser } from '../users/user.js'
+import { fault } from './box.js'
+import { expired } from './tokens.js'
+import type { Factor } from './factor.js'
+import type { ResolvedSecondFactor } from './options.js'
+import type { ResolvedOptions } from '../options/resolve.js'
+import type { UserService } from '../../types/user-service.js'
+
+export type Sub = string | number
+
+/** Swaps that a request may lose to others. Of guesses at once, some get a 503. */
+const mostSwaps = 5
+
+/** The second factors of users, each of which is one encrypted text in a field of the app. */
+export class FactorStore {
+  constructor(
+    private readonly resolved: ResolvedSecondFactor,
+    private readonly options: ResolvedOptions,
+  ) {}
+
+  /** The stored text of a user; null for none. @throws ERR_AUTH_SECOND_FACTOR for a user without the field */
+  textOf(user: object): string | null {
+    const { field } = this.resolved
+    const text = declaredProperty(user, field)
+    if (text === null || typeof text === 'string') return text
+    throw fault(
+      `found a user whose field ${JSON.stringify(field)} is ${typeof text}, expected a string or null. Return it from findByUsername, or name the field in the option "secondFactor.field".`,
+    )
+  }
+
+  /** @throws ERR_AUTH_SECOND_FACTOR for a text that no key opens, or of another user */
+  factorOf(user: object, sub: Sub): Factor | null {
+    const text = this.textOf(user)
+    return text === null ? null : (this.resolved.box.open(text, `factor of ${sub}`) as Factor)
+  }
+
+  async find(name: Sub, request: FastifyRequest): Promise<object | null> {
+    const { userService, userServiceTimeout } = this.options
+    return findUser(userService as UserService, name, request, userServiceTimeout)
+  }
+
+  /**
+   * Stores a change by compare-and-swap. Whoever loses to another request reads the user again.
+   * @param name - of the user: the `sub`, unless all changes store null
+   * @param change - of the user as it is stored now; without `after`, there is nothing to store
+   * @throws (rejects) ERR_AUTH_OVERLOADED after too many lost swaps; what `change` throws
+   */
+  async swap<Change extends { readonly after?: Factor | null }>(
+    found: object,
+    name: Sub,
+    request: FastifyRequest,
+    change: (user: object) => Change,
+    most = mostSwaps,
+  ): Promise<Change & { readonly user: object }> {
+    let user: object | null = found
+    for (let left = most; left > 0 && user !== null; left -= 1) {
+      const changed = change(user)
+      if (await this.#store(user, name, changed.after)) return { ...changed, user }
+      user = await this.find(name, request)
+    }
+    if (user === null) throw expired('the user is gone')
+    throw rejection('auth.overloaded', { retryAfter: 1, cause: 'the second factor has changed' })
+  }
+
+  async #store(user: object, sub: Sub, after: Factor | null | undefined): Promise<boolean> {
+    if (after === undefined) return true
+    const { given, box } = this.resolved
+    const text = after && box.seal(after, `factor of ${sub}`)
+    try {
+      const answer: unknown = await given.update(user, text, this.textOf(user))
+      if (answer instanceof Error) throw answer
+      return Boolean(answer)
+    } catch (error) {
+      throw fault('update() of the option "secondFactor" has failed', error)
+    }
+  }
+}

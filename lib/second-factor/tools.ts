@@ -1,0 +1,142 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { digestOf } from '../common/digest.js'
+import { declaredProperty } from '../common/objects.js'
+import { rejection } from '../errors/errors.js'
+import { channelOf } from '../events.js'
+import { finishLogin } from '../login/finish.js'
+import { ownSession } from '../login/own-session.js'
+import { claimsMaker, issuedAfter, type OwnClaims } from '../login/token.js'
+import { noPasswordField } from '../passwords/check.js'
+import { localClaimsOf, storedUser } from '../request/state.js'
+import { tryCode, type Factor } from './factor.js'
+import { FactorStore, type Sub } from './store.js'
+import { expired, type FactorTokens } from './tokens.js'
+import type { Devices } from './devices.js'
+import type { Registration } from '../feature.js'
+import type { ResolvedLogin } from '../options/resolve.js'
+import type { ResolvedSecondFactor } from './options.js'
+import type { SecondFactorEvent } from '../../types/second-factor.js'
+import type { Sessions } from '../../types/session-api.js'
+
+/** A login that a code completes. */
+interface Shown {
+  readonly sub: Sub
+  readonly user: object
+  /** By the clock of `performance.now()`. */
+  readonly started: number
+  /** The methods so far. */
+  readonly amr: readonly string[]
+  /** Whether the user is still the same when the tokens are stored. */
+  isSame(user: object): boolean
+}
+
+/** Swaps that a removal may lose: no guess may keep support from it, and an app that stores nothing has to get an error. */
+const mostRemovals = 200
+
+const toNull = (store: FactorStore) => (user: object) =>
+  store.textOf(user) === null ? {} : { after: null }
+
+export class SecondFactorTools {
+  readonly counts = { enabled: 0, failed: 0 }
+  readonly store: FactorStore
+  readonly claimsOf: ReturnType<typeof claimsMaker>
+
+  constructor(
+    readonly resolved: ResolvedSecondFactor,
+    readonly tokens: FactorTokens,
+    readonly devices: Devices | null,
+    readonly registration: Registration,
+    readonly sessions: Sessions,
+  ) {
+    this.store = new FactorStore(resolved, registration.options)
+    this.claimsOf = claimsMaker(registration.options.login)
+  }
+
+  /** The digest of a password hash. @param hash - default: that of the user @throws ERR_AUTH_PASSWORD_FIELD */
+  passwordOf(user: object, hash?: string): string {
+    const { passwordField, login } = this.registration.options
+    const stored = hash ?? declaredProperty(user, passwordField)
+    // A look-up by id may leave the hash out. A login would then survive a reset.
+    const isNeeded = (login as ResolvedLogin).passwords !== false
+    if (stored === undefined && isNeeded) throw noPasswordField(passwordField)
+    return digestOf(JSON.stringify([stored ?? null]))
+  }
+
+  /** What logins and devices are bound to: the password and the factor. @param hash - see {@link passwordOf} */
+  stateOf(user: object, { id }: Factor, hash?: string): string {
+    return digestOf(`${this.passwordOf(user, hash)} ${id}`)
+  }
+
+  validAfter(user: object): number {
+    return issuedAfter(this.registration.tokenChecks, user)
+  }
+
+  /**
+   * Uses a code of a user.
+   * @param check - of the user as it is stored now
+   * @throws (rejects) ERR_AUTH_CODE_INVALID, ERR_AUTH_TOO_MANY_ATTEMPTS; what `check` throws; AuthenticationFault
+   */
+  async useCode(
+    found: object,
+    sub: Sub,
+    code: string,
+    request: FastifyRequest,
+    check: (user: object, factor: Factor | null) => Factor,
+  ): Promise<object> {
+    const { user, after, error, isRecovery } = await this.store.swap(found, sub, request, (now) =>
+      tryCode(check(now, this.store.factorOf(now, sub)), code, this.passwordOf(now)),
+    )
+    if (error?.code === 'ERR_AUTH_CODE_INVALID') {
+      this.counts.failed += 1
+      this.tell('failed', sub, request)
+    }
+    if (error !== undefined) throw error
+    if (isRecovery) this.tell('recovery-code-used', sub, request, after?.codes.length)
+    return user
+  }
+
+  tell(
+    action: SecondFactorEvent['action'],
+    sub: Sub,
+    request: FastifyRequest,
+    left?: number,
+  ): void {
+    const more = left === undefined ? {} : { left }
+    channelOf('secondFactor').publish({ action, sub: String(sub), request, ...more })
+  }
+
+  /** Removes a second factor, also one that no key opens, and while others guess. @returns whether there was one */
+  async remove(user: object, name: Sub, sub: Sub, request: FastifyRequest): Promise<boolean> {
+    const removed = await this.store.swap(user, name, request, toNull(this.store), mostRemovals)
+    if (removed.after === undefined) return false
+    this.tell('disabled', sub, request)
+    return true
+  }
+
+  /** The user and the session of a request. @throws ERR_AUTH_FORBIDDEN without one, and where another user acts */
+  own(request: FastifyRequest) {
+    const user = storedUser<object>(request)
+    const session = ownSession(this.sessions, request)
+    if (user === null || session === null) {
+      throw rejection('auth.forbidden', { cause: 'not a session of the user' })
+    }
+    const { sub, amr = [] } = localClaimsOf(request) as OwnClaims & { readonly amr?: string[] }
+    return { user, sub, sid: session.id, amr, isOn: this.store.textOf(user) !== null }
+  }
+
+  /** Begins the session of a user who has shown a code. @returns the body of the login */
+  async begin(request: FastifyRequest, reply: FastifyReply, shown: Shown): Promise<object> {
+    const { sub: username, amr, isSame, ...login } = shown
+    const confirm = async (): Promise<void> => {
+      const now = await this.store.find(username, request)
+      if (now === null || !isSame(now)) throw expired('the user has changed meanwhile')
+    }
+    const authentication = { amr: [...new Set([...amr, 'otp', 'mfa'])] }
+    return finishLogin(this.registration, request, reply, {
+      ...login,
+      username,
+      confirm,
+      authentication,
+    })
+  }
+}

@@ -1,0 +1,48 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+
+const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
+
+/** Base32 without padding (RFC 4648 §6), for lengths that are multiples of five bytes. */
+export function base32Of(bytes: Uint8Array): string {
+  const bits = Array.from(bytes, (byte) => byte.toString(2).padStart(8, '0')).join('')
+  return bits.replace(/.{5}/g, (five) => alphabet.charAt(parseInt(five, 2)))
+}
+
+/** The bytes of a text in Base32; other characters are skipped, such as spaces. */
+export function bytesOf(text: string): Buffer {
+  const values = Array.from(text.toUpperCase(), (letter) => alphabet.indexOf(letter))
+  const known = values.filter((value) => value >= 0)
+  const bits = known.map((value) => value.toString(2).padStart(5, '0')).join('')
+  return Buffer.from(Array.from(bits.match(/.{8}/g) ?? [], (eight) => parseInt(eight, 2)))
+}
+
+/** The number of a period of 30 seconds (RFC 6238 §4.2). @param at - milliseconds since 1970 */
+export const stepAt = (at: number): number => Math.floor(at / 30_000)
+
+/** The six digits of a step, by SHA-1 (RFC 4226 §5.3): what every authenticator app reads. */
+export function codeAt(secret: Uint8Array, step: number): string {
+  const counter = Buffer.alloc(8)
+  counter.writeBigUInt64BE(BigInt(step))
+  const mac = createHmac('sha1', secret).update(counter).digest()
+  const offset = mac.readUInt8(19) & 15
+  const number = mac.readUInt32BE(offset) & 0x7f_ff_ff_ff
+  return String(number % 1_000_000).padStart(6, '0')
+}
+
+/** Whether a code, without spaces, looks like one of an authenticator app. */
+export const isOfApp = (code: string): boolean => /^\d{6}$/.test(code)
+
+/**
+ * The step of a code of six digits: of now, or of one before or after, since clocks differ (RFC 6238 §6).
+ * @param last - the last step that was used: none up to it is accepted (§5.2)
+ * @returns null for a wrong code, `used` for one of such a step
+ */
+export function stepOf(secret: Uint8Array, typed: string, last: number): number | 'used' | null {
+  const code = typed.replace(/\s/g, '')
+  if (!isOfApp(code)) return null
+  const now = stepAt(Date.now())
+  const isRight = (step: number): boolean =>
+    timingSafeEqual(Buffer.from(codeAt(secret, step)), Buffer.from(code))
+  const steps = [now, now - 1, now + 1].filter(isRight)
+  return steps.find((step) => step > last) ?? (steps.length > 0 ? 'used' : null)
+}

@@ -1,0 +1,168 @@
+import type { FastifyServerOptions } from 'fastify'
+import type { Test } from 'tap'
+import type { AnyAuthnOptions, SecondFactorEvent, SecondFactorOptions } from '../../lib/index.js'
+import { channels } from '../../lib/index.js'
+import { totpCode } from '../../lib/testing/index.js'
+import { hash, password } from './accounts.js'
+import { appWith, bearer, rawLines, secret, type TestApp } from './app.js'
+import { cookiesOf } from './cookies.js'
+import type { AnyResponse } from './flows.js'
+
+/** A stored user of {@link factorApp}. */
+export interface FactorUser {
+  id: number
+  email: string
+  password: string | null
+  secondFactor?: string | null
+}
+
+export const key = 'key-of-the-tests-key-of-the-tests-1'
+export const otherKey = 'another-key-of-the-tests-another-key'
+export const email = 'alice@example.com'
+
+type Headers = Record<string, string>
+interface LoginAnswer {
+  readonly token: string
+  readonly recoveryCodes: string[]
+  readonly secondFactor: { readonly token: string; readonly expiresIn: number }
+}
+
+/** A user whose second factor is on. */
+export interface Enabled {
+  /** In Base32. */
+  readonly secret: string
+  readonly recoveryCodes: string[]
+  /** Of the session that `enable` has begun. */
+  readonly headers: Headers
+}
+
+export interface FactorApp {
+  readonly app: TestApp
+  /** What the table holds: alice and bob. */
+  readonly table: FactorUser[]
+  readonly lines: string[]
+  readonly events: SecondFactorEvent[]
+  post(url: string, body?: object, headers?: Headers): Promise<AnyResponse>
+  /** Sends a request. @returns its status, and the code of the error, `code` where it asks for one, or `tokens` */
+  send(url: string, body?: object, headers?: Headers): Promise<string>
+  /** Logs in with the password. @returns the token of the 202 */
+  half(user?: string): Promise<string>
+  /** Logs in with the password and nothing else. @returns the header of the access token */
+  logIn(user?: string, password?: string): Promise<Headers>
+  enable(headers?: Headers): Promise<Enabled>
+  /** The user of an id, as the table holds it. */
+  stored(id?: number): FactorUser
+}
+
+/** What a response says. */
+export function answerOf({ statusCode, body }: AnyResponse): string {
+  if (body === '') return String(statusCode)
+  const { code, token, secondFactor } = JSON.parse(body) as LoginAnswer & { code?: string }
+  return `${statusCode} ${code ?? (secondFactor ? 'code' : token ? 'tokens' : body)}`
+}
+
+export const bodyOf = (response: AnyResponse): LoginAnswer =>
+  JSON.parse(response.body) as LoginAnswer
+
+export const claimsIn = (token: string): Record<string, unknown> =>
+  JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as never
+
+/** The functions of an app over a table in memory, which copies and compares as a database does. */
+export function factorsOver(table: FactorUser[]) {
+  return {
+    async findByUsername(name: string | number) {
+      const row = table.find((each) => String(each.id) === String(name) || each.email === name)
+      return row && { ...row }
+    },
+    async update({ id }: FactorUser, after: string | null, before: string | null) {
+      const row = table.find((each) => each.id === id)
+      if (row === undefined || row.secondFactor !== before) return false
+      row.secondFactor = after
+      return true
+    },
+  }
+}
+
+/** An app whose users can have a second factor. */
+export async function factorApp(
+  t: Test,
+  secondFactor: Partial<SecondFactorOptions<FactorUser>> = {},
+  options: object = {},
+  declare: (app: TestApp) => unknown = () => undefined,
+  server: FastifyServerOptions = {},
+): Promise<FactorApp> {
+  const table: FactorUser[] = [
+    { id: 1, email, password: hash, secondFactor: null },
+    { id: 2, email: 'bob@example.com', password: hash, secondFactor: null },
+  ]
+  const { lines, stream } = rawLines()
+  const { findByUsername, update } = factorsOver(table)
+  const all = {
+    userService: { findByUsername },
+    jwt: { secret },
+    login: { usernameField: 'email', subject: (user: object) => (user as FactorUser).id },
+    sessions: true,
+    throttle: false,
+    errorBody: ({ code }: { code: string }) => ({ code }),
+    secondFactor: { key, issuer: 'Shop', update, ...secondFactor },
+    ...options,
+  }
+  const app = await appWith(
+    t,
+    all as unknown as AnyAuthnOptions,
+    (app) => {
+      app.get('/me', { config: { auth: true } }, (request) => request.user)
+      app.get('/mfa', { config: { auth: { mfa: true, fresh: 600 } } }, () => 'in')
+      return declare(app)
+    },
+    { logger: { stream }, ...server },
+  )
+  const events: SecondFactorEvent[] = []
+  const listener = (event: SecondFactorEvent): void => void events.push(event)
+  channels.secondFactor.subscribe(listener)
+  t.teardown(() => void channels.secondFactor.unsubscribe(listener))
+  const post: FactorApp['post'] = (url, body, headers = {}) =>
+    app.inject({ method: 'POST', url, headers, ...(body !== undefined && { payload: body }) })
+  const logIn: FactorApp['logIn'] = async (user = email, typed = password) =>
+    sessionOf(await post('/login', { email: user, password: typed }))
+  return {
+    app,
+    table,
+    lines,
+    events,
+    post,
+    logIn,
+    send: async (...request) => answerOf(await post(...request)),
+    half: async (user = email) =>
+      bodyOf(await post('/login', { email: user, password })).secondFactor.token,
+    async enable(headers) {
+      const own = headers ?? (await logIn())
+      const { secret: base32, token } = bodyOf(
+        await post('/second-factor/setup', undefined, own),
+      ) as LoginAnswer & { secret: string }
+      const response = await post('/second-factor/enable', { token, code: codeNow(base32) }, own)
+      const { recoveryCodes } = bodyOf(response)
+      return { secret: base32, recoveryCodes, headers: sessionOf(response) }
+    },
+    stored: (id = 1) => table.find((each) => each.id === id) as FactorUser,
+  }
+}
+
+/** The header of the session that a response begins. */
+export function sessionOf(response: AnyResponse): Headers {
+  const cookie = cookiesOf(response)
+    .map(({ name, value }) => `${name}=${value}`)
+    .join('; ')
+  return cookie ? { cookie } : bearer(bodyOf(response).token)
+}
+
+/** The code that an app shows now. @param steps - later */
+export const codeNow = (base32: string, steps = 0): string =>
+  totpCode(base32, { at: Date.now() + steps * 30_000 })
+
+/** A code of six digits that is wrong. */
+export function wrongCode(base32: string): string {
+  const right = new Set([-1, 0, 1, 2].map((steps) => codeNow(base32, steps)))
+  const guesses = Array.from({ length: 5 }, (_, index) => String(index).repeat(6))
+  return guesses.find((each) => !right.has(each)) as string
+}

@@ -1,0 +1,199 @@
+// Codes by RFC 6238, recovery codes, and guessing.
+import t, { type Test } from 'tap'
+import { totpCode } from '../../lib/testing/index.js'
+import { movedClock, password } from '../helpers/accounts.js'
+import { codeNow, factorApp, wrongCode } from '../helpers/second-factor.js'
+
+const login = '/login/second-factor'
+const invalid = '403 ERR_AUTH_CODE_INVALID'
+const tooMany = '429 ERR_AUTH_TOO_MANY_ATTEMPTS'
+const tokens = '200 tokens'
+
+t.setTimeout(120_000)
+
+/** Tries a code of alice, whose password is right, after so many seconds. */
+type Try = (code: string, seconds?: number) => Promise<string>
+
+async function guessing(t: Test, options: object = {}) {
+  const clock = movedClock(t)
+  // To the beginning of a step.
+  clock.ahead(30 - ((Date.now() / 1000) % 30))
+  const setting = await factorApp(t, {}, options)
+  const enabled = await setting.enable()
+  const attempt: Try = async (code, seconds = 0) => {
+    clock.ahead(seconds)
+    return setting.send(login, { token: await setting.half(), code })
+  }
+  return { ...setting, ...enabled, clock, attempt }
+}
+
+async function fail({ secret, attempt }: { secret: string; attempt: Try }, times: number) {
+  for (let count = 0; count < times; count += 1) await attempt(wrongCode(secret))
+}
+
+t.test('the vectors of RFC 6238, appendix B', async (t) => {
+  const secret = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ'
+  const vectors: [number, string][] = [
+    [59, '287082'],
+    [1_111_111_109, '081804'],
+    [1_111_111_111, '050471'],
+    [1_234_567_890, '005924'],
+    [2_000_000_000, '279037'],
+    [20_000_000_000, '353130'],
+  ]
+  for (const [seconds, code] of vectors) t.equal(totpCode(secret, { at: seconds * 1000 }), code)
+  t.equal(totpCode(`${secret.toLowerCase().replace(/.{4}/g, '$& ')}`, { at: 59_000 }), '287082')
+  for (const bad of ['', 'GEZDGNBV', 'not base32 at all'])
+    t.throws(() => totpCode(bad), { code: 'ERR_AUTH_TESTING' })
+})
+
+t.test(
+  'a code of the step before or after is right, and none at or before the last one',
+  async (t) => {
+    const { secret, attempt, clock } = await guessing(t)
+    clock.ahead(300)
+    t.equal(await attempt(codeNow(secret, -2)), invalid, 'two before')
+    t.equal(await attempt(codeNow(secret, 2)), invalid, 'two after')
+    t.equal(await attempt(codeNow(secret, -1)), tokens)
+    t.equal(await attempt(codeNow(secret)), tokens)
+    t.equal(await attempt(codeNow(secret, 1)), tokens)
+    for (const steps of [-1, 0, 1]) t.equal(await attempt(codeNow(secret, steps)), invalid)
+  },
+)
+
+t.test('five wrong codes are free, then the wait doubles up to an hour', async (t) => {
+  const setting = await guessing(t)
+  const { secret, attempt, half, post, clock, events, app, lines } = setting
+  for (let count = 0; count < 5; count += 1) t.equal(await attempt(wrongCode(secret)), invalid)
+  for (const seconds of [60, 120, 240, 480, 960, 1920, 3600, 3600]) {
+    const { statusCode, headers } = await post(login, {
+      token: await half(),
+      code: codeNow(secret),
+    })
+    t.equal(statusCode, 429)
+    const wait = Number(headers['retry-after'])
+    t.ok(wait <= seconds && wait > seconds - 5, `${wait} of ${seconds}`)
+    clock.ahead(seconds - 10)
+    t.equal(await attempt(codeNow(secret)), tooMany, 'also a right one')
+    t.equal(await attempt(wrongCode(secret), 10), invalid, 'the next guess')
+  }
+  clock.ahead(3600)
+  t.equal(await attempt(codeNow(secret)), tokens)
+  t.equal(await attempt(wrongCode(secret)), invalid, 'counted from the beginning')
+  t.equal(await attempt(codeNow(secret, 1)), tokens)
+  t.equal(events.filter(({ action }) => action === 'failed').length, 14)
+  t.match(app.authn.stats().secondFactor, { enabled: 1, failed: 14 })
+  t.notMatch(lines.join(''), new RegExp(secret))
+})
+
+t.test('of one guess a minute for a day, 40 at most are looked at', async (t) => {
+  const { secret, send, half, clock } = await guessing(t)
+  let [looked, token] = [0, '']
+  for (let minute = 0; minute < 1440; minute += 1) {
+    if (minute % 9 === 0) token = await half()
+    clock.ahead(60)
+    if ((await send(login, { token, code: wrongCode(secret) })) === invalid) looked += 1
+  }
+  t.ok(looked > 5 && looked <= 40, `${looked}`)
+})
+
+t.test('after 100 wrong codes in a row, only a recovery code helps', async (t) => {
+  const { secret, attempt, recoveryCodes } = await guessing(t)
+  for (let count = 0; count < 100; count += 1)
+    t.equal(await attempt(wrongCode(secret), 3600), invalid)
+  t.equal(await attempt(codeNow(secret), 90_000), tooMany, 'a day later')
+  t.equal(await attempt('aaaa-aaaa-aaaa-aaaa'), invalid, 'a wrong recovery code')
+  t.equal(await attempt(String(recoveryCodes[0])), tokens)
+  t.equal(await attempt(codeNow(secret)), tokens)
+})
+
+t.test('a code that was used is wrong, but not counted', async (t) => {
+  const { secret, attempt, events } = await guessing(t)
+  const used = codeNow(secret)
+  for (let count = 0; count < 7; count += 1) t.equal(await attempt(used), invalid)
+  t.equal(await attempt(codeNow(secret, 1)), tokens)
+  t.match(events.at(-1), { action: 'failed', sub: '1' })
+})
+
+t.test('a new password ends the wait, but not the count', async (t) => {
+  const setting = await guessing(t)
+  const { secret, attempt, stored } = setting
+  await fail(setting, 5)
+  t.equal(await attempt(codeNow(secret, 1)), tooMany)
+  const { hash } = await import('bcrypt')
+  stored().password = await hash(password, 4)
+  t.equal(await attempt(wrongCode(secret)), invalid)
+  const { headers, statusCode } = await setting.post(login, {
+    token: await setting.half(),
+    code: '000000',
+  })
+  t.equal(statusCode, 429)
+  t.ok(Number(headers['retry-after']) > 60, 'the sixth in a row')
+})
+
+t.test(
+  'recovery codes work once, however they are written, also while codes have to wait',
+  async (t) => {
+    const setting = await guessing(t)
+    const { recoveryCodes, attempt, events, app, headers } = setting
+    t.equal(recoveryCodes.length, 10)
+    for (const code of recoveryCodes) t.match(code, /^(?:[a-z2-7]{4}-){3}[a-z2-7]{4}$/)
+    t.equal(new Set(recoveryCodes).size, 10)
+    await fail(setting, 5)
+    const [first = '', second = '', third = ''] = recoveryCodes
+    t.equal(await attempt(first), tokens)
+    t.equal(await attempt(first), invalid, 'again')
+    t.equal(await attempt(` ${second.toUpperCase().replaceAll('-', ' ')} `), tokens)
+    t.equal(await attempt(third.replaceAll('-', '')), tokens)
+    const used = events.filter(({ action }) => action === 'recovery-code-used')
+    t.strictSame(
+      used.map(({ left }) => left),
+      [9, 8, 7],
+    )
+    const state = await app.inject({ url: '/second-factor', headers })
+    t.strictSame(state.json(), { enabled: true, recoveryCodes: 7 })
+    t.equal(state.headers['cache-control'], 'no-store')
+  },
+)
+
+t.test('of one code, or of guesses, at once', async (t) => {
+  const { secret, half, send, recoveryCodes } = await guessing(t)
+  const token = await half()
+  const atOnce = (count: number, code: () => string): Promise<string[]> =>
+    Promise.all(Array.from({ length: count }, () => send(login, { token, code: code() })))
+  const right = await atOnce(20, () => codeNow(secret, 1))
+  t.strictSame(
+    right.filter((each) => each === tokens),
+    [tokens],
+  )
+  const recovery = await atOnce(20, () => String(recoveryCodes[0]))
+  t.strictSame(
+    recovery.filter((each) => each === tokens),
+    [tokens],
+  )
+  const guesses = await atOnce(40, () => wrongCode(secret))
+  t.equal(guesses.filter((each) => each === invalid).length, 5)
+  t.ok(guesses.every((each) => [invalid, tooMany, '503 ERR_AUTH_OVERLOADED'].includes(each)))
+})
+
+t.test('other codes are wrong', async (t) => {
+  const { attempt, half, send } = await guessing(t)
+  const odd = [
+    '1',
+    '12345',
+    '1234567',
+    '１２３４５６',
+    '\u0000',
+    'é',
+    '-',
+    ' ',
+    '123 4567',
+    'a'.repeat(64),
+  ]
+  for (const code of odd) t.equal(await attempt(code), invalid, code)
+  const token = await half()
+  for (const code of [undefined, null, 7, '', 'a'.repeat(65), ['123456']]) {
+    t.match(await send(login, { token, code }), /^400 /)
+  }
+  t.match(await send(login, { token: 7, code: '123456' }), /^400 /)
+})

@@ -50,6 +50,8 @@ export interface FactorApp {
   /** Logs in with the password and nothing else. @returns the header of the access token */
   logIn(user?: string, password?: string): Promise<Headers>
   enable(headers?: Headers): Promise<Enabled>
+  /** What the app stores with by default. */
+  readonly store: SecondFactorOptions<FactorUser>['update']
   /** The user of an id, as the table holds it. */
   stored(id?: number): FactorUser
 }
@@ -80,6 +82,27 @@ export function factorsOver(table: FactorUser[]) {
       row.secondFactor = after
       return true
     },
+  }
+}
+
+/** A table for {@link sqlFactors}. */
+export const factorsTable =
+  'create table users (id serial primary key, email text unique, password text, "secondFactor" text)'
+
+/** The functions of an app over PostgreSQL, with the statements that the documentation shows. */
+export function sqlFactors(
+  query: (text: string, values: unknown[]) => Promise<{ rows: unknown[] }>,
+) {
+  const one = async (text: string, values: unknown[]): Promise<unknown> =>
+    (await query(text, values)).rows[0]
+  return {
+    findByUsername: (name: string | number) =>
+      one('select * from users where id::text = $1 or email = lower($1)', [String(name)]),
+    update: (user: { id: number }, after: string | null, before: string | null) =>
+      one(
+        'update users set "secondFactor" = $1 where id = $2 and "secondFactor" is not distinct from $3 returning id',
+        [after, user.id, before],
+      ),
   }
 }
 
@@ -131,6 +154,7 @@ export async function factorApp(
     lines,
     events,
     post,
+    store: update,
     logIn,
     send: async (...request) => answerOf(await post(...request)),
     half: async (user = email) =>

@@ -42,7 +42,7 @@ t.test('the vectors of RFC 6238, appendix B', async (t) => {
     [20_000_000_000, '353130'],
   ]
   for (const [seconds, code] of vectors) t.equal(totpCode(secret, { at: seconds * 1000 }), code)
-  t.equal(totpCode(`${secret.toLowerCase().replace(/.{4}/g, '$& ')}`, { at: 59_000 }), '287082')
+  t.equal(totpCode(secret.toLowerCase().replace(/.{4}/g, '$& '), { at: 59_000 }), '287082')
   for (const bad of ['', 'GEZDGNBV', 'not base32 at all'])
     t.throws(() => totpCode(bad), { code: 'ERR_AUTH_TESTING' })
 })

@@ -228,7 +228,7 @@ t.test('support removes a second factor', async (t) => {
       removed: await app.authn.secondFactor.disable(request.body.name, request),
     }))
   })
-  const disable = (name: unknown): Promise<string> => send('/support', { name } as object)
+  const disable = (name: unknown): Promise<string> => send('/support', { name })
   const { secret } = await enable()
   const token = await half()
   const guesses = Array.from({ length: 20 }, () =>

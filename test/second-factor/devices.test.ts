@@ -1,0 +1,125 @@
+// Remembered devices spare the code, and nothing else.
+import bcrypt from 'bcrypt'
+import t, { type Test } from 'tap'
+import { movedClock, password } from '../helpers/accounts.js'
+import { cost } from '../helpers/app.js'
+import { cookiesOf, linesOf, tls } from '../helpers/cookies.js'
+import {
+  answerOf,
+  bodyOf,
+  codeNow,
+  email,
+  factorApp,
+  sessionOf,
+  type FactorApp,
+} from '../helpers/second-factor.js'
+
+type Headers = Record<string, string>
+
+const remember = 86_400
+const forms = { email, password }
+
+async function remembered(t: Test, cookies: unknown = true, headers: Headers = {}) {
+  const clock = movedClock(t)
+  clock.ahead(30 - ((Date.now() / 1000) % 30))
+  const setting = await factorApp(t, { remember }, { cookies }, undefined, { trustProxy: true })
+  const { secret, ...enabled } = await setting.enable()
+  clock.ahead(30)
+  const { token } = bodyOf(await setting.post('/login', forms, headers)).secondFactor
+  const body = { token, code: codeNow(secret), remember: true }
+  const response = await setting.post('/login/second-factor', body, headers)
+  const { name = '', value = '' } =
+    cookiesOf(response).find((each) => /device/.test(each.name)) ?? {}
+  const device = { ...headers, cookie: `${name}=${value}` }
+  const ask = async (more: Headers = device, user = email): Promise<number> =>
+    (await setting.post('/login', { email: user, password }, more)).statusCode
+  return { ...setting, ...enabled, secret, clock, response, name, device, ask }
+}
+
+t.test('a remembered device is not asked for a code, but its session is not mfa', async (t) => {
+  const { app, post, device, response, ask, clock, secret, lines } = await remembered(t, true, tls)
+  const line = linesOf(response).find((each) => /device/.test(each))
+  t.match(line, /^__Host-device=[\w.-]+; Max-Age=86400; Path=\/; Secure; HttpOnly; SameSite=Lax$/)
+  const next = await post('/login', forms, device)
+  t.equal(next.statusCode, 200)
+  t.notOk(
+    cookiesOf(next).some(({ name }) => /device/.test(name)),
+    'not made longer',
+  )
+  const strong = await app.inject({ url: '/mfa', headers: { ...tls, ...sessionOf(next) } })
+  t.equal(strong.statusCode, 401)
+  const settings = await post('/second-factor/setup', undefined, { ...tls, ...sessionOf(next) })
+  t.equal(settings.statusCode, 401)
+  t.match(settings.headers['www-authenticate'], /acr_values="mfa"/)
+  const confirmed = await post(
+    '/second-factor/confirm',
+    { code: codeNow(secret, 1) },
+    { ...tls, ...sessionOf(next) },
+  )
+  t.equal(confirmed.statusCode, 200)
+  clock.ahead(remember - 600)
+  t.equal(await ask(), 200, 'log-out and time do not end it')
+  clock.ahead(600)
+  t.equal(await ask(), 202, 'it has expired')
+  t.notMatch(lines.join(''), /eyJ/)
+})
+
+t.test('the name and the form of its cookie are those of the others', async (t) => {
+  const named = await remembered(t, { name: 'shop' })
+  t.equal(named.name, 'shop-device')
+  t.equal(await named.ask(), 200)
+  const named2 = await remembered(t, { name: 'shop' }, tls)
+  t.equal(named2.name, '__Host-shop-device')
+  t.equal(await named2.ask(), 200)
+})
+
+const ends: Record<string, (setting: Awaited<ReturnType<typeof remembered>>) => unknown> = {
+  'a new password': ({ stored }) => (stored().password = bcrypt.hashSync(password, cost)),
+  'forget-devices': ({ send, headers }) =>
+    send('/second-factor/forget-devices', undefined, headers),
+  async 'a new factor'({ post, headers }) {
+    const setup = await post('/second-factor/setup', undefined, headers)
+    const { secret, token } = JSON.parse(setup.body) as Record<'secret' | 'token', string>
+    await post('/second-factor/enable', { token, code: codeNow(secret) }, headers)
+  },
+}
+
+for (const [name, end] of Object.entries(ends)) {
+  t.test(`${name} makes remembered devices unknown`, async (t) => {
+    const setting = await remembered(t)
+    t.equal(await setting.ask(), 200)
+    await end(setting)
+    t.equal(await setting.ask(), 202)
+  })
+}
+
+t.test('it is of one user, and no other cookie is one', async (t) => {
+  const { ask, device, table, name, enable, logIn, app } = await remembered(t)
+  await enable(await logIn('bob@example.com'))
+  t.equal(await ask(device, 'bob@example.com'), 202)
+  const { cookie } = device
+  for (const value of [`${cookie}x`, `${cookie}; ${cookie}`, `${name}=x`, `${name}=`])
+    t.equal(await ask({ cookie: value }), 202)
+  const claims = { sub: 1, states: [], path: '/login' }
+  const forged = app.jwtService.generateTokenWithClaims(claims, undefined, { typ: 'device+jwt' })
+  t.equal(await ask({ cookie: `${name}=${forged}` }), 202)
+  const token = cookie.slice(name.length + 1)
+  const headers = { authorization: `Bearer ${token}` }
+  t.equal((await app.inject({ url: '/me', headers })).statusCode, 401)
+  t.equal(table.length, 2)
+})
+
+t.test('without the option, or without the wish, no device is remembered', async (t) => {
+  for (const [options, wish] of [
+    [{}, true],
+    [{ remember }, false],
+    [{ remember }, undefined],
+  ] as const) {
+    const { post, half, enable } = await factorApp(t, options, { cookies: true })
+    const { secret } = await enable()
+    const body = { token: await half(), code: codeNow(secret, 1), remember: wish }
+    const response = await post('/login/second-factor', body)
+    t.equal(answerOf(response).slice(0, 3), '200')
+    t.notOk(cookiesOf(response).some(({ name }) => /device/.test(name)))
+  }
+})

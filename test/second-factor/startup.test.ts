@@ -1,0 +1,130 @@
+// Startup with the option `secondFactor`, and what API documents say of its routes.
+import swagger from '@fastify/swagger'
+import Fastify from 'fastify'
+import t, { type Test } from 'tap'
+import { authn, type AuthnOptions } from '../../lib/index.js'
+import { cost, secret } from '../helpers/app.js'
+import { validated } from '../helpers/documents.js'
+import { startupError } from '../helpers/flows.js'
+import { factorsOver, key, type FactorUser } from '../helpers/second-factor.js'
+
+const { findByUsername, update } = factorsOver([])
+const good = { key, issuer: 'Shop', update }
+const base = {
+  userService: { findByUsername },
+  jwt: { secret },
+  hashing: { cost },
+  login: { subject: (user: object) => (user as FactorUser).id },
+  sessions: true,
+}
+
+function errorOf(t: Test, secondFactor: unknown, more: object = {}, before?: string) {
+  return startupError(async () => {
+    const app = Fastify()
+    t.teardown(() => app.close())
+    if (before !== undefined) app.post(before, () => 'of the app')
+    await app.register(authn, { ...base, secondFactor, ...more } as AuthnOptions)
+    await app.ready()
+  })
+}
+
+const short = 'a-secret-of-31-bytes-is-short-!'
+const bad: Record<string, unknown[]> = {
+  key: [undefined, null, 7, '', short, [], [key, short], Array(6).fill(key), [7], {}],
+  issuer: [undefined, null, '', ' ', 'Shop:1', 7],
+  update: [undefined, null, true, {}],
+  field: [null, '', 7],
+  accountField: [null, '', 7],
+  page: [
+    null,
+    7,
+    '',
+    'code',
+    '//evil.example',
+    '/code#',
+    'https://evil.example/',
+    'https://shop.example/',
+  ],
+  remember: [null, true, 3599, 7_776_001, 3600.5, '3600', Number.NaN],
+  routeOptions: [null, true, 'hooks'],
+}
+
+t.test('startup fails for a wrong option, and the error names it', async (t) => {
+  const more = { cookies: { trustedOrigins: ['https://pages.example'] } }
+  for (const [option, values] of Object.entries(bad)) {
+    for (const value of values) {
+      const error = await errorOf(t, { ...good, [option]: value }, more)
+      const title = `${option}: ${JSON.stringify(value)}`
+      t.equal(error?.code, 'ERR_AUTH_OPTION', title)
+      t.ok(error?.message.includes(`secondFactor.${option}`), `${title}: ${error?.message}`)
+      t.notMatch(error?.message, new RegExp(`${short}|${key}`), title)
+    }
+  }
+  for (const given of [null, true, 'on', [], () => good, { ...good, keys: [key] }])
+    t.match(await errorOf(t, given), { code: 'ERR_AUTH_OPTION', message: /secondFactor/ })
+})
+
+t.test('startup fails where another option is missing, or a path is taken', async (t) => {
+  const without: [object, RegExp][] = [
+    [{ sessions: undefined }, /"sessions"/],
+    [{ userService: undefined }, /userService/],
+    [{ login: false }, /"login"/],
+    [{ login: {} }, /"login.subject"/],
+  ]
+  for (const [more, message] of without) {
+    t.match(await errorOf(t, good, more), { code: 'ERR_AUTH_OPTION', message })
+  }
+  const remember = { ...good, remember: 3600 }
+  t.match(await errorOf(t, remember), { code: 'ERR_AUTH_OPTION', message: /remember.*"cookies"/ })
+  const corp = { issuer: 'https://id.example', clientId: 'shop', username: () => 1 }
+  const both = { cookies: true, loginWith: { corp } }
+  t.match(await errorOf(t, good, both), { code: 'ERR_AUTH_OPTION', message: /secondFactor.page/ })
+  t.equal(await errorOf(t, { ...good, page: '/code' }, both), undefined)
+  const taken = await errorOf(t, good, {}, '/second-factor/setup')
+  t.match(taken, { code: 'ERR_AUTH_OPTION', message: /"secondFactor".*\/second-factor\/setup/ })
+})
+
+t.test('in production, startup fails for a key that can be guessed', async (t) => {
+  const before = process.env.NODE_ENV
+  process.env.NODE_ENV = 'production'
+  t.teardown(() =>
+    before === undefined ? delete process.env.NODE_ENV : (process.env.NODE_ENV = before),
+  )
+  const jwt = { secret: 'a-secret-of-the-tests-of-32-bytes-!' }
+  const error = await errorOf(t, { ...good, key: 'x'.repeat(40) }, { jwt })
+  t.match(error, { code: 'ERR_AUTH_KEY', message: /secondFactor.key/ })
+})
+
+t.test('other forms of the options are accepted', async (t) => {
+  const all = { ...good, key: [Buffer.alloc(32, key), key], field: 'totp', remember: 3600 }
+  t.equal(await errorOf(t, all, { cookies: true }), undefined)
+  t.equal(await errorOf(t, { ...good, key: Buffer.alloc(32, key) }), undefined)
+  const cookies = { trustedOrigins: ['https://shop.example'] }
+  t.equal(await errorOf(t, { ...good, page: 'https://shop.example/code' }, { cookies }), undefined)
+})
+
+t.test('API documents describe the routes and the 202 of the login', async (t) => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(swagger, { openapi: {} })
+  await app.register(authn, { ...base, secondFactor: good } as AuthnOptions)
+  await app.ready()
+  const document = app.swagger()
+  t.match((await validated(document)).result, { valid: true })
+  const { paths = {} } = document
+  const found = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.keys(methods as object).map((method) => `${method} ${path}`),
+  )
+  t.strictSame(
+    found.filter((each) => each.includes('second-factor')),
+    [
+      'post /login/second-factor',
+      'get /second-factor',
+      ...['setup', 'enable', 'confirm', 'recovery-codes', 'forget-devices', 'disable'].map(
+        (each) => `post /second-factor/${each}`,
+      ),
+    ],
+  )
+  const responses = JSON.stringify(paths['/login'])
+  t.match(responses, /"202":.*secondFactor/)
+})

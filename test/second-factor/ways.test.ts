@@ -1,0 +1,218 @@
+// What happens to users with a second factor wherever they log in, and in between.
+import bcrypt from 'bcrypt'
+import t, { type Test } from 'tap'
+import type { AccountMail } from '../../lib/index.js'
+import { movedClock, newPassword, password } from '../helpers/accounts.js'
+import { basic, type TestApp } from '../helpers/app.js'
+import { cookiesOf } from '../helpers/cookies.js'
+import {
+  answerOf,
+  bodyOf,
+  claimsIn,
+  codeNow,
+  email,
+  factorApp,
+  factorsOver,
+  sessionOf,
+  type FactorUser,
+} from '../helpers/second-factor.js'
+import { until } from '../helpers/load.js'
+
+const login = '/login/second-factor'
+const expired = '401 ERR_AUTH_LOGIN_EXPIRED'
+const asked = '202 code'
+
+interface Begin {
+  id: number
+  amr?: string[]
+}
+
+/** Routes of an app that logs users in, and revokes their sessions. */
+function routes(app: TestApp): void {
+  app.post<{ Body: Begin }>('/begin', ({ body: { id, amr } }, reply) =>
+    app.authn.sessions.begin(id, reply.request, reply, amr && { amr }),
+  )
+  app.post('/everywhere', async () => ({ revoked: await app.authn.sessions.revoke({ sub: 1 }) }))
+  app.get('/basic', { config: { auth: { use: 'basic' } } }, () => 'in')
+}
+
+/** An app whose users can reset their password. */
+async function withAccounts(t: Test) {
+  const mails: AccountMail[] = []
+  const accounts = {
+    url: 'https://shop.example',
+    create: () => false,
+    update: (user: FactorUser, after: { passwordHash: string | null }) => {
+      const row = setting.stored(user.id)
+      row.password = after.passwordHash
+      return true
+    },
+    sendMail: (mail: AccountMail) => void mails.push(mail),
+  }
+  const setting = await factorApp(t, { remember: 86_400 }, { accounts, cookies: true }, routes)
+  const reset = async (): Promise<string> => {
+    await setting.send('/password/forgot', { email })
+    await setting.app.authn.accounts.settled()
+    const token = mails.find(({ kind }) => kind === 'reset')?.token
+    return setting.send('/password/reset', { token, password: newPassword })
+  }
+  return { ...setting, reset }
+}
+
+t.test('sessions.begin asks for the code, unless more was proved', async (t) => {
+  const { app, post, send, enable } = await factorApp(t, {}, {}, routes)
+  const { secret } = await enable()
+  const begun = await post('/begin', { id: 1 })
+  t.equal(answerOf(begun), asked)
+  t.equal(begun.headers['cache-control'], 'no-store')
+  const { token } = bodyOf(begun).secondFactor
+  const done = await post(login, { token, code: codeNow(secret, 1) })
+  t.match(claimsIn(bodyOf(done).token), { amr: ['otp', 'mfa'] })
+  t.equal(await send('/begin', { id: 1, amr: ['pop', 'mfa'] }), '200 tokens')
+  t.equal(await send('/begin', { id: 1, amr: ['pwd'] }), asked)
+  t.equal(await send('/begin', { id: 2 }), '200 tokens', 'a user without one')
+  const refreshed = await post('/login/refresh', {
+    refreshToken: (JSON.parse(done.body) as { refreshToken: string }).refreshToken,
+  })
+  t.match(claimsIn(bodyOf(refreshed).token), { amr: ['otp', 'mfa'] }, 'a refresh keeps it')
+  const { statusCode } = await app.inject({ url: '/mfa', headers: sessionOf(refreshed) })
+  t.equal(statusCode, 200)
+})
+
+t.test('Basic is closed for users who have a second factor', async (t) => {
+  const { app, enable } = await factorApp(t, {}, {}, routes)
+  const ask = async (user: string, typed = password): Promise<string> => {
+    const { statusCode, body } = await app.inject({ url: '/basic', headers: basic(user, typed) })
+    return `${statusCode} ${body}`
+  }
+  t.equal(await ask(email), '200 in')
+  await enable()
+  const wrong = await ask('bob@example.com', 'wrong')
+  t.equal(await ask(email), wrong, 'as with a wrong password')
+  t.equal(await ask('bob@example.com'), '200 in')
+})
+
+t.test('a reset between password and code makes the login invalid', async (t) => {
+  const { half, reset, send, enable, post } = await withAccounts(t)
+  const { secret } = await enable()
+  const token = await half()
+  t.equal(await reset(), '204', 'which logs nobody in')
+  t.equal(await send(login, { token, code: codeNow(secret, 1) }), expired)
+  const response = await post('/login', { email, password: newPassword })
+  t.equal(answerOf(response), asked, 'the factor stays on')
+  const again = { token: bodyOf(response).secondFactor.token, code: codeNow(secret, 1) }
+  t.equal((await post(login, again)).statusCode, 200)
+})
+
+t.test('sessions that are revoked between password and code include the next one', async (t) => {
+  const clock = movedClock(t)
+  const { half, send, enable } = await factorApp(t, {}, {}, routes)
+  const { secret } = await enable()
+  const before = await half()
+  t.match(await send('/everywhere'), /^200/)
+  clock.ahead(30)
+  const code = codeNow(secret)
+  t.equal(await send(login, { token: before, code }), '401 ERR_AUTH_INVALID_CREDENTIALS')
+  const token = await half()
+  t.equal(await send(login, { token, code: codeNow(secret, 1) }), '200 tokens')
+})
+
+t.test('so do tokens of jwt.validAfterField', async (t) => {
+  const valid = { validAfter: 0 }
+  const jwt = { secret: 'a-secret-of-the-tests-32-bytes-long!', validAfterField: 'validAfter' }
+  const setting = await factorApp(t, {}, { jwt })
+  for (const row of setting.table) Object.assign(row, valid)
+  const { secret } = await setting.enable()
+  const token = await setting.half()
+  Object.assign(setting.stored(), { validAfter: Math.ceil(Date.now() / 1000) })
+  t.equal(await setting.send(login, { token, code: codeNow(secret, 1) }), expired)
+})
+
+t.test('a hash that the login itself replaces does not make it invalid', async (t) => {
+  for (const works of [true, false]) {
+    const table: FactorUser[] = []
+    let [updates, stored] = [0, '']
+    const { findByUsername, update } = factorsOver(table)
+    const userService = {
+      findByUsername,
+      async updatePasswordHash(user: FactorUser, hash: string) {
+        updates += 1
+        if (!works) throw new Error('a replica')
+        const row = table.find(({ id }) => id === user.id)
+        if (row) row.password = stored = hash
+      },
+    }
+    const hashing = { cost: 5 }
+    const setting = await factorApp(
+      t,
+      { update, remember: 3600 },
+      { userService, hashing, cookies: true },
+    )
+    const weak = bcrypt.hashSync(password, 4)
+    table.push({ id: 1, email, password: bcrypt.hashSync(password, 5), secondFactor: null })
+    const { secret } = await setting.enable()
+    Object.assign(table[0] as FactorUser, { password: weak })
+    const token = await setting.half()
+    await until(() => updates === 1, 'the new hash')
+    if (works) t.equal(table[0]?.password, stored)
+    const body = { token, code: codeNow(secret, 1), remember: true }
+    const done = await setting.post(login, body)
+    t.equal(done.statusCode, 200, `${works}`)
+    const { cookie } = sessionOf(done) as { cookie: string }
+    const device = { cookie: cookie.split('; ').find((each) => each.includes('device')) ?? '' }
+    const next = await setting.post('/login', { email, password }, device)
+    t.equal(next.statusCode, 200, 'the device is remembered')
+  }
+})
+
+t.test('a user who is gone or has changed', async (t) => {
+  const { half, send, enable, stored, table } = await factorApp(t)
+  const { secret } = await enable()
+  const token = await half()
+  const code = codeNow(secret, 1)
+  const text = stored().secondFactor ?? null
+  stored().secondFactor = null
+  t.equal(await send(login, { token, code }), expired, 'it was switched off')
+  stored().secondFactor = text
+  const [row] = table.splice(0, 1)
+  t.equal(await send(login, { token, code }), expired, 'deleted')
+  table.push(row as FactorUser)
+  t.equal(await send(login, { token, code }), '200 tokens')
+})
+
+t.test('a user who changes while the code is looked at', async (t) => {
+  const table: FactorUser[] = []
+  const { findByUsername, update } = factorsOver(table)
+  let change: (row: FactorUser) => void = () => undefined
+  const store = async (...given: Parameters<typeof update>): Promise<boolean> => {
+    const isStored = await update(...given)
+    change(table[0] as FactorUser)
+    return isStored
+  }
+  const userService = { findByUsername }
+  const setting = await factorApp(t, { update: store }, { userService })
+  table.push({ id: 1, email, password: bcrypt.hashSync(password, 4), secondFactor: null })
+  const { secret, headers, recoveryCodes } = await setting.enable()
+  const token = await setting.half()
+  const changed = bcrypt.hashSync(newPassword, 4)
+  const before = { ...table[0] } as FactorUser
+  change = (row) => (row.password = changed)
+  t.equal(await setting.send(login, { token, code: codeNow(secret, 1) }), expired)
+  Object.assign(table[0] as FactorUser, before)
+  const confirm = { code: recoveryCodes[0] }
+  t.equal(await setting.send('/second-factor/confirm', confirm, headers), expired)
+  Object.assign(table[0] as FactorUser, before)
+  change = () => void table.splice(0)
+  t.equal(await setting.send('/second-factor/confirm', confirm, headers), expired, 'deleted')
+})
+
+t.test('a change of password keeps the level of the session', async (t) => {
+  const { app, post, enable } = await withAccounts(t)
+  const { headers } = await enable()
+  const body = { currentPassword: password, password: newPassword }
+  const changed = await post('/password/change', body, headers)
+  t.equal(changed.statusCode, 200)
+  const { statusCode } = await app.inject({ url: '/mfa', headers: sessionOf(changed) })
+  t.equal(statusCode, 200)
+  t.ok(cookiesOf(changed).length > 0)
+})

@@ -1,11 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import * as Type from '@sinclair/typebox/type'
 import { toJson } from '../common/objects.js'
-import { faultOf } from '../errors/errors.js'
+import { faultOf, rejection } from '../errors/errors.js'
 import { reportSuccess } from '../events.js'
+import { findUser } from '../users/user.js'
 import { viewOf } from '../users/view.js'
 import type { Registration } from '../feature.js'
 import type { FinishedLogin, TokenCarrier } from '../tokens/issued.js'
+import type { UserService } from '../../types/user-service.js'
 
 export const bodyCarrier: TokenCarrier = {
   schema: (hasSessions) =>
@@ -45,15 +47,37 @@ export async function finishLogin(
   const { username, user, started, authentication } = login
   const { amr, isRenewed = false } = authentication
   const { secondFactor } = registration
-  if (!isRenewed && !amr?.includes('mfa') && secondFactor?.isOn(user)) {
+  const isLess = secondFactor !== undefined && !amr?.includes('mfa')
+  const isOn = isLess && secondFactor.isOn(user)
+  if (isOn && !isRenewed) {
     const asked = await secondFactor.ask(request, reply, user, login)
     if (asked !== null) return asked
   }
   const report = tokensReport(registration, user)
-  const tokens = await registration.issueTokens(username, request, user, login, registration)
+  const attempt =
+    isLess && !isOn ? { ...login, confirm: stillOff(registration, request, login) } : login
+  const tokens = await registration.issueTokens(username, request, user, attempt, registration)
   const body = give(registration, registration.carrier, request, reply, tokens)
   report(request, 'login', started, { ...about, ...(amr && { amr }) })
   return body
+}
+
+/**
+ * Confirms a login of a user without a second factor. Enabling one revokes sessions that began with less, and would miss
+ * one that is stored only then.
+ */
+function stillOff(
+  { options: { userService, userServiceTimeout }, secondFactor }: Registration,
+  request: FastifyRequest,
+  { username, confirm }: FinishedLogin,
+) {
+  return async (): Promise<void> => {
+    await confirm()
+    const service = userService as UserService
+    const user = await findUser(service, username, request, userServiceTimeout)
+    if (user !== null && !secondFactor?.isOn(user)) return
+    throw rejection('auth.invalid-credentials', { cause: 'the user has changed meanwhile' })
+  }
 }
 
 /** @returns the carrier's body, or what `login.body` makes of it. @throws AuthenticationFault if that fails */

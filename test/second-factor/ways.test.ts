@@ -206,6 +206,29 @@ t.test('a user who changes while the code is looked at', async (t) => {
   t.equal(await setting.send('/second-factor/confirm', confirm, headers), expired, 'deleted')
 })
 
+t.test('a login during which a second factor is enabled begins no session', async (t) => {
+  const table: FactorUser[] = []
+  const { findByUsername, update } = factorsOver(table)
+  let reads = Infinity
+  const userService = {
+    findByUsername(name: string | number) {
+      reads -= 1
+      // The login reads the user, confirms the password, and then that there is still no second factor.
+      if (reads === 0) Object.assign(table[0] as FactorUser, { secondFactor: 'on' })
+      return findByUsername(name)
+    },
+  }
+  const setting = await factorApp(t, { update }, { userService }, routes)
+  table.push({ id: 1, email, password: bcrypt.hashSync(password, 4), secondFactor: null })
+  const bodies = { '/login': { email, password }, '/begin': { id: 1 } }
+  for (const [path, body] of Object.entries(bodies)) {
+    reads = path === '/login' ? 3 : 2
+    t.equal(await setting.send(path, body), '401 ERR_AUTH_INVALID_CREDENTIALS', path)
+    Object.assign(table[0] as FactorUser, { secondFactor: null })
+    t.strictSame(await setting.app.authn.sessions.list(1), [])
+  }
+})
+
 t.test('a change of password keeps the level of the session', async (t) => {
   const { app, post, enable } = await withAccounts(t)
   const { headers } = await enable()

@@ -6,7 +6,8 @@ export const database = new PGlite()
 await database.exec(`create table users (
   id bigint generated always as identity primary key,
   email text unique,
-  password text
+  password text,
+  "secondFactor" text
 )`)
 
 export interface User {
@@ -14,6 +15,8 @@ export interface User {
   readonly email: string
   /** The hash; null for a user who has no password. */
   readonly password: string | null
+  /** What the option `secondFactor` stores; null for none. */
+  readonly secondFactor: string | null
 }
 
 /** The first row, or undefined. */

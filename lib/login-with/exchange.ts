@@ -37,7 +37,7 @@ export async function exchange(
     })
     const { access_token: accessToken, id_token: idToken, refresh_token: refreshToken } = response
     const ofToken = response.claims() as IDToken
-    checkClaims(ofToken, provider, maxAge === 0 ? begun : null)
+    checkClaims(ofToken, provider, maxAge === 0 ? begun : -Infinity)
     const more = options.userinfo && (await client.fetchUserInfo(config, accessToken, ofToken.sub))
     const claims = { ...more, ...ofToken }
     freeze(claims)
@@ -137,23 +137,16 @@ function fetchBy(provider: Provider, metadata: ServerMetadata, redirectUri: stri
   }
 }
 
-/**
- * Makes the checks that openid-client leaves to the app.
- * @param since - the seconds from which on the user has to have authenticated (OpenID Connect Core §3.1.2.1), or null
- * @throws ERR_AUTH_LOGIN_INVALID
- */
-function checkClaims(
-  { sub, azp, iat, auth_time: time = -Infinity }: IDToken,
-  { options }: Provider,
-  since: number | null,
-): void {
+/** Makes the checks that openid-client leaves to the app. @param since - seconds @throws ERR_AUTH_LOGIN_INVALID */
+function checkClaims(token: IDToken, { options }: Provider, since: number): void {
+  const { sub, azp, iat, auth_time: time = 0 } = token
   // OpenID Connect Core §2
   if (sub === '' || sub.length > 255 || controlCharacter.test(sub))
     throw invalid('claim sub of the ID token')
   if (azp !== undefined && azp !== options.clientId) throw invalid('claim azp of the ID token')
   if (iat > Date.now() / 1000 + options.clockTolerance) throw invalid('claim iat of the ID token')
-  if (since !== null && time < since - options.clockTolerance)
-    throw invalid('claim auth_time of the ID token')
+  // OpenID Connect Core §3.1.2.1
+  if (time < since - options.clockTolerance) throw invalid('claim auth_time of the ID token')
 }
 
 export const invalid = (cause: string): Error =>

@@ -1,4 +1,5 @@
 import { meets } from '../marks/access.js'
+import { levelCases } from './attack-level.js'
 import { actingAs, type ActingOptions } from './acting.js'
 import { resign } from './material.js'
 import { scopeOf } from './attack-options.js'
@@ -10,13 +11,14 @@ type Lacking<What> = readonly [title: string, what: What]
 
 /**
  * Requests of the right user without the scopes or roles that the route asks for, or with some that are nearly
- * the same. Only a 403 rejects them rightly: a 401 would say that something else was wrong with them.
+ * the same. Only a 403 rejects them rightly: a 401 would say that something else was wrong with them. Then those of
+ * another level, whose rejection is a 401.
  */
 export async function accessCases(target: Target): Promise<AttackCase[]> {
   const cases = await scopesByToken(target)
   if (cases.length === 0) cases.push(...(await byActing(target, 'scope')))
   cases.push(...(await byActing(target, 'role')))
-  return cases.map((each) => ({ ...each, rejections: [403] }))
+  return [...cases.map((each) => ({ ...each, rejections: [403] })), ...levelCases(target)]
 }
 
 /** Tokens of the app that differ from the good one in their scopes only. */

@@ -4,7 +4,6 @@ import { mintApiKey } from './api-keys.js'
 import { accessCases, enoughOf } from './attack-access.js'
 import { elsewhereCases, headerCases, keyCases, type AttackCase } from './attack-cases.js'
 import { badTokens } from './broken.js'
-import { levelCases } from './attack-level.js'
 import { cookieCases } from './attack-cookies.js'
 import { apiKeyCases } from './attack-keys.js'
 import {
@@ -24,15 +23,7 @@ import { watchRequest, type Watched } from './watched.js'
 const patience = 10_000
 
 /** The functions that make the cases, in the order in which they are played. */
-const parts = [
-  elsewhereCases,
-  keyCases,
-  headerCases,
-  cookieCases,
-  apiKeyCases,
-  accessCases,
-  levelCases,
-]
+const parts = [elsewhereCases, keyCases, headerCases, cookieCases, apiKeyCases, accessCases]
 
 /**
  * Sends attacks to a route of an app: broken tokens, malformed headers, wrong passwords, cookies and API keys,

@@ -3,7 +3,6 @@ import t, { type Test } from 'tap'
 import { apiKeyStart, appOf, challenge, epochSeconds, type Claims } from '../helpers/level.js'
 import { authn, basicAuthenticator, configBasicAuthenticator } from '../../lib/index.js'
 import { actingAs, authAttacks, authnTesting, mintToken } from '../../lib/testing/index.js'
-import type { AuthMark } from '../../lib/index.js'
 import { basic, bearer, fastify, passwords, standardOptions, userService } from '../helpers/app.js'
 
 const mfa = { amr: ['pwd', 'otp', 'mfa'] }

@@ -42,6 +42,8 @@ t.test('routes() tells all of each route, and printRoutes() the same as a table'
     mode: true,
     scope: null,
     role: null,
+    mfa: false,
+    fresh: null,
     authenticators: ['jwt'],
     source: 'route',
     sourcePrefix: null,

@@ -52,7 +52,8 @@ t.test('a login and a refresh return two tokens each, and a logout revokes all',
   t.strictSame(Object.keys(first), ['token', 'refreshToken', 'expiresIn'])
   t.equal(first.expiresIn, 300)
   const claims = claimsOf(first.token)
-  t.strictSame(Object.keys(claims).toSorted(), ['exp', 'iat', 'jti', 'nbf', 'sid', 'sub'])
+  const names = ['amr', 'auth_time', 'exp', 'iat', 'jti', 'nbf', 'sid', 'sub']
+  t.strictSame(Object.keys(claims).toSorted(), names)
   t.equal(await me(first.token), 200)
 
   const successes = eventsOf(t, 'success')

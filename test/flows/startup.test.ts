@@ -104,7 +104,8 @@ const call = (start: () => unknown, ...says: Row['says']): Row => ({
   says,
 })
 
-const expectedMark = "expected true, false, 'optional', 'try' or { mode, use, scope, role }"
+const expectedMark =
+  "expected true, false, 'optional', 'try' or { mode, use, scope, role, mfa, fresh }"
 
 /** An option of all those that are right but for one value. */
 function withValue(option: string, value: unknown): Record<string, unknown> {
@@ -335,7 +336,7 @@ const rows: readonly Row[] = [
   ...marks(1, 'found 1', expectedMark),
   ...marks(null, 'found null', expectedMark),
   ...marks([], 'found an array of 0', expectedMark),
-  ...marks({}, 'found an invalid object', '{ mode, use, scope, role }'),
+  ...marks({}, 'found an invalid object', '{ mode, use, scope, role, mfa, fresh }'),
   ...marks({ mode: 'required' }, `key "mode": found "required", expected true, false, 'optional'`),
   ...marks({ use: 'jwt', optional: true }, 'unknown key "optional". Known here: mode, use, scope'),
   ...marks({ use: [] }, 'key "use": found an array of 0', 'expected a name, or a non-empty array'),

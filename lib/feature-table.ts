@@ -6,6 +6,7 @@ import { addRejections, type RejectionTable } from './errors/rejections.js'
 import { rejections as ofIssuers } from './issuers/rejections.js'
 import { check } from './options/check.js'
 import { rejections as ofLoginWith } from './login-with/rejections.js'
+import { rejections as ofPasskeys } from './passkeys/rejections.js'
 import { rejections as ofSecondFactor } from './second-factor/rejections.js'
 import { rejections as ofSessions } from './sessions/rejections.js'
 import type { Feature, FeatureContext, FeatureModule } from './feature.js'
@@ -17,6 +18,7 @@ export type * from '../types/cookies.js'
 export type * from '../types/introspection.js'
 export type * from '../types/issuers.js'
 export type * from '../types/login-with.js'
+export type * from '../types/passkeys.js'
 export type * from '../types/resource.js'
 export type * from '../types/second-factor.js'
 export type * from '../types/session-api.js'
@@ -84,6 +86,11 @@ export const features: Record<string, FeatureRow> = {
     rejections: ofSecondFactor,
     events: ['secondFactor'],
     hasApi: true,
+  },
+  passkeys: {
+    load: () => import('./passkeys/feature.js'),
+    rejections: ofPasskeys,
+    events: ['passkey'],
   },
   apiKeys: {
     load: () => import('./api-keys/feature.js'),

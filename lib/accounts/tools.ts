@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { declaredProperty, isDeclared } from '../common/objects.js'
-import { faultOf, isAuthenticationError, rejection } from '../errors/errors.js'
+import { askApp } from '../errors/ask.js'
+import { faultOf, rejection } from '../errors/errors.js'
 import { channelOf } from '../events.js'
 import { finishLogin } from '../login/finish.js'
 import { levelOf, ownSession, requireRecentLogin } from '../login/own-session.js'
@@ -34,18 +35,7 @@ export interface Account {
   readonly hasPassword: boolean
 }
 
-/** Calls a function of the app. Its errors for the client pass; others are ERR_AUTH_ACCOUNTS. */
-export async function ask<T>(work: () => T | Promise<T>): Promise<T> {
-  try {
-    const answer = await work()
-    if (answer instanceof Error) throw answer
-    return answer
-  } catch (error) {
-    const { statusCode } = Object(error) as { statusCode?: unknown }
-    const isForClient = typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500
-    throw isForClient || isAuthenticationError(error) ? error : fault(error)
-  }
-}
+export const ask = <T>(work: () => T | Promise<T>): Promise<T> => askApp('ERR_AUTH_ACCOUNTS', work)
 
 export const changed = 'the account has changed meanwhile'
 

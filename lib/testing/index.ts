@@ -10,6 +10,7 @@ export { mintApiKey } from './api-keys.js'
 export { authAttacks } from './attacks.js'
 export { mintToken } from './mint.js'
 export { authnTesting } from './plugin.js'
+export { virtualPasskey } from './virtual-passkey.js'
 export type { AccountAttackOptions } from './account-attacks.js'
 export type { ActingApiKey, ActingInjection, ActingOptions } from './acting.js'
 export type { ApiKeyApp, BrokenApiKey, MintApiKeyOptions } from './api-keys.js'
@@ -20,6 +21,12 @@ export type { BrokenOpaqueToken } from './opaque.js'
 export type { TokenApp } from './token-app.js'
 export type { MintOptions } from './mint.js'
 export type { AttackProblem, AttackReport } from './report.js'
+export type {
+  CreationOptions,
+  PasskeyResponse,
+  RequestOptions,
+  VirtualPasskey,
+} from './virtual-passkey.js'
 export { apiKeyStoreSuite } from './stores/api-keys.js'
 export { sessionStoreSuite } from './stores/sessions.js'
 export type { MakeStore, StoreCase } from './stores/bench.js'

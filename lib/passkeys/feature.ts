@@ -1,0 +1,50 @@
+import { wrongOption } from '../errors/errors.js'
+import { urlOf } from '../login/plugin-routes.js'
+import { requireOptions } from '../options/check.js'
+import { resolvePasskeys } from './options.js'
+import { passkeyRoutes } from './routes.js'
+import { ceremonyTokens } from './tokens.js'
+import { PasskeyTools } from './tools.js'
+import { verifierOf } from './verify.js'
+import type { Feature, FeatureContext } from '../feature.js'
+import type { ResolvedLogin } from '../options/resolve.js'
+import type { PasskeysOptions } from '../../types/passkeys.js'
+
+export { schema } from './options.js'
+
+const needed =
+  'option "passkeys" needs version 14 of the package @simplewebauthn/server: npm install @simplewebauthn/server@14.'
+
+type Resolved = Awaited<ReturnType<typeof resolve>>
+
+export async function resolve(given: PasskeysOptions<object>) {
+  const options = resolvePasskeys(given)
+  const missing = (error: unknown): never => wrongOption(needed, error)
+  const webauthn = await import('@simplewebauthn/server').catch(missing)
+  // Version 13 lacks this class, and the correction of GHSA-6hxq-p678-4hr2.
+  return 'PQCNotSupportedError' in webauthn ? { options, webauthn } : wrongOption(needed)
+}
+
+/** The option `passkeys`: log-in with passkeys. @throws ERR_AUTH_OPTION */
+export function create(context: FeatureContext<Resolved>): Feature {
+  const { app, resolved, options, jwtService } = context
+  const { sessions, userService, login } = options
+  const needs = { sessions, userService, login, 'login.subject': login && login.subject }
+  requireOptions('passkeys', needs, {
+    'login.subject':
+      'Set it, such as login: { subject: (user) => user.id }: passkeys keep this name of their user for ever.',
+  })
+  const { path, signingMethod } = login as ResolvedLogin
+  const tokens = ceremonyTokens(jwtService, signingMethod, urlOf(app, path))
+  const verifier = verifierOf(resolved.webauthn, resolved.options)
+  return {
+    name: 'passkeys',
+    routes: (registration) => {
+      const { sessions: api } = app.authn
+      return passkeyRoutes(
+        path,
+        new PasskeyTools(resolved.options, tokens, verifier, registration, api),
+      )
+    },
+  }
+}

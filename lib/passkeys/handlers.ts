@@ -1,0 +1,143 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { declaredProperty } from '../common/objects.js'
+import { rejection } from '../errors/errors.js'
+import { controlCharacter } from '../http/authorization.js'
+import { badRequest } from '../http/query.js'
+import { finishLogin, sendBody } from '../login/finish.js'
+import { challengeOf, life } from './tokens.js'
+import { unknown, type Owner, type PasskeyTools } from './tools.js'
+import { algorithms, invalid } from './verify.js'
+import type { Passkey } from '../../types/passkeys.js'
+
+export interface Body {
+  readonly token: string
+  readonly response: unknown
+  readonly id: string
+  /** At a new passkey, it may be missing. */
+  readonly name?: string
+}
+
+export interface Given {
+  readonly body: Body
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+  /** By the clock of `performance.now()`. */
+  readonly started: number
+}
+
+export type Handle = (tools: PasskeyTools, given: Given) => Promise<FastifyReply>
+
+/** What both ceremonies ask for. A passkey is two factors only if the authenticator verifies its user. */
+const asked = { timeout: life * 1000, userVerification: 'required' }
+
+export const loginOptions: Handle = async ({ tokens, resolved: { rpId } }, { reply }) => {
+  const token = tokens.make('login')
+  // Without a list, browsers offer all passkeys of the domain, and nothing tells who exists.
+  const publicKey = { challenge: challengeOf(token), rpId, allowCredentials: [], ...asked }
+  return sendBody(reply, { token, publicKey })
+}
+
+export const logIn: Handle = async (tools, { body, request, reply, started }) => {
+  const { tokens, verifier, registration } = tools
+  const { at } = tokens.read('login', body.token)
+  const response = verifier.readAssertion(body.response)
+  const owner = await tools.ownerOf(response.response.userHandle, request)
+  await tools.swap(owner, response.id, async (passkey) => {
+    if (at <= passkey.at) throw invalid('it has signed this challenge before, or a later one')
+    const { counter, backedUp } = await verifier.used(response, body.token, passkey)
+    if (counter <= passkey.counter && counter + passkey.counter > 0) warn(request, owner)
+    return { ...passkey, at, counter, backedUp, lastUsed: new Date().toISOString() }
+  })
+  tools.tell('used', owner, response.id, request)
+  const { user, sub: username } = owner
+  const authentication = { amr: ['pop', 'mfa'] }
+  const login = { username, user, started, confirm: async () => undefined, authentication }
+  return sendBody(reply, await finishLogin(registration, request, reply, login))
+}
+
+/** Passkeys that were synchronized or imported, and two pages at once, look the same as a copied key. */
+function warn({ log }: FastifyRequest, { sub }: Owner): void {
+  log.warn({ authenticator: 'passkey', sub: String(sub) }, 'The counter of a passkey has not grown')
+}
+
+export const addOptions: Handle = async (tools, { request, reply }) => {
+  const owner = tools.ownFresh(request)
+  const { rpId, accountField, given } = tools.resolved
+  const passkeys = await listWithRoom(tools, owner)
+  const token = tools.tokens.make('add', owner.sub)
+  const account = declaredProperty(owner.user, accountField)
+  const name = typeof account === 'string' && account !== '' ? account : String(owner.sub)
+  const publicKey = {
+    challenge: challengeOf(token),
+    rp: { id: rpId, name: given.name },
+    user: { id: tools.handleOf(owner.sub), name, displayName: name },
+    pubKeyCredParams: algorithms.map((alg) => ({ type: 'public-key', alg })),
+    timeout: asked.timeout,
+    attestation: 'none',
+    excludeCredentials: passkeys.map(({ id, transports }) => {
+      return { type: 'public-key', id, transports }
+    }),
+    authenticatorSelection: {
+      residentKey: 'required',
+      requireResidentKey: true,
+      userVerification: asked.userVerification,
+    },
+  }
+  return sendBody(reply, { token, publicKey })
+}
+
+export const add: Handle = async (tools, { body, request, reply }) => {
+  const owner = tools.ownFresh(request)
+  const { at } = tools.tokens.read('add', body.token, owner.sub)
+  await listWithRoom(tools, owner)
+  const added = await tools.verifier.added(body.response, body.token)
+  const created = new Date().toISOString()
+  const passkey: Passkey = { ...added, at, name: nameOf(body), created, lastUsed: null }
+  const isStored = await tools.ask<unknown>((given) => given.add(owner.user as never, passkey))
+  if (!isStored) throw invalid('its id is taken')
+  tools.tell('added', owner, passkey.id, request)
+  return sendBody(reply.code(201), shown(passkey))
+}
+
+export const list: Handle = async (tools, { request, reply }) => {
+  const owner = tools.own(request)
+  const passkeys = (await tools.list(owner)).map(shown)
+  const { rpId } = tools.resolved
+  return sendBody(reply, { rpId, userId: tools.handleOf(owner.sub), passkeys })
+}
+
+export const rename: Handle = async (tools, { body, request, reply }) => {
+  const owner = tools.own(request)
+  const name = nameOf(body)
+  await tools.swap(owner, body.id, (passkey) => ({ ...passkey, name }))
+  return reply.code(204).send()
+}
+
+export const remove: Handle = async (tools, { body, request, reply }) => {
+  const owner = tools.ownFresh(request)
+  const passkeys = await tools.list(owner)
+  const { id } = body
+  if (!passkeys.some((each) => each.id === id)) throw unknown()
+  if (passkeys.length === 1 && !tools.hasOtherWay(owner)) throw rejection('auth.passkey-last')
+  await tools.ask<unknown>((given) => given.remove(owner.user as never, id))
+  tools.tell('removed', owner, id, request)
+  return reply.code(204).send()
+}
+
+/** @throws (rejects) ERR_AUTH_FORBIDDEN for a user who has as many as are allowed */
+async function listWithRoom(tools: PasskeyTools, owner: Owner): Promise<readonly Passkey[]> {
+  const passkeys = await tools.list(owner)
+  if (passkeys.length < tools.resolved.most) return passkeys
+  throw rejection('auth.forbidden', { cause: 'as many passkeys as passkeys.most allows' })
+}
+
+/** Databases reject the characters that are rejected here. */
+function nameOf({ name = '' }: Body): string {
+  if (name.isWellFormed() && !controlCharacter.test(name)) return name
+  return badRequest('body/name must be text without control characters')
+}
+
+/** What a page gets. */
+function shown({ id, transports, aaguid, backedUp, name, created, lastUsed }: Passkey) {
+  return { id, transports, aaguid, backedUp, name, created, lastUsed }
+}

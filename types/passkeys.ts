@@ -1,0 +1,130 @@
+import type { FastifyRequest, RouteShorthandOptions } from 'fastify'
+import type { StoredUser } from './user-service.js'
+
+/** Passkeys over a table of the app: the option `passkeys` (WebAuthn Level 3). */
+export interface PasskeysOptions<Stored extends object = StoredUser> {
+  /**
+   * The origins of the pages: `https://…`, `http://localhost` with any port, or `android:apk-key-hash:…` of an app.
+   * Compared character by character with what the browser has signed.
+   */
+  origin: string | readonly string[]
+  /**
+   * The domain of the passkeys, without scheme and port. With another one, all of them are lost. Default: the host of the
+   * first origin; required if that is an app.
+   */
+  rpId?: string | undefined
+  /** The name of the app, which browsers show. */
+  name: string
+  /**
+   * Finds the passkeys of a user.
+   *
+   * @param user - as `findByUsername` has returned it
+   * @returns all of them, as they were stored
+   */
+  list(user: Stored): readonly Passkey[] | Promise<readonly Passkey[]>
+  /**
+   * Stores a new passkey.
+   *
+   * @returns something truthy; a falsy value if its `id` is taken, by this user or by another one
+   */
+  add(user: Stored, passkey: Passkey): unknown
+  /**
+   * Stores `after` if `before` is still what is stored (compare-and-swap); both have the same `id`. Without the comparison,
+   * a response of a passkey works several times.
+   *
+   * @returns something truthy if it was stored, else a falsy value
+   */
+  update(user: Stored, after: Passkey, before: Passkey): unknown
+  /** Deletes a passkey of this user. */
+  remove(user: Stored, id: string): unknown
+  /** The field of the stored user that browsers show beside a passkey. Default `email`; without a text there, the `sub`. */
+  accountField?: string | undefined
+  /** Passkeys that a user may have, 1 to 100. Default 20. */
+  most?: number | undefined
+  /** More options of the routes, such as hooks. */
+  routeOptions?: Omit<RouteShorthandOptions, 'validatorCompiler' | 'attachValidation'> | undefined
+}
+
+/** A passkey as the app stores it: plain JSON, of which nothing is secret. */
+export interface Passkey {
+  /** The credential ID in base64url, at most 1,364 characters. It is unique among all users. */
+  readonly id: string
+  /** The public key (COSE, RFC 9052) in base64url. */
+  readonly publicKey: string
+  /** The signature counter at the last use; 0 for a passkey that has none. */
+  readonly counter: number
+  /** The time of the last challenge that it has signed, in milliseconds since 1970: older ones are rejected. */
+  readonly at: number
+  /** How browsers reach it, such as `internal` or `hybrid`. */
+  readonly transports: readonly string[]
+  /** The model of the authenticator or password manager: a UUID, of zeros where it is not told. */
+  readonly aaguid: string
+  /** Whether it is synchronized, so that it survives the loss of a device. */
+  readonly backedUp: boolean
+  /** The name that the user has given it, at most 64 characters. It may be empty. */
+  readonly name: string
+  /** When it was added (ISO 8601). */
+  readonly created: string
+  /** When it was used for the last time (ISO 8601); null for never. */
+  readonly lastUsed: string | null
+}
+
+/** Published when a passkey was added, used for a login, or removed. */
+export interface PasskeyEvent {
+  /** The action that is completed. After `used`, the login may still fail. */
+  readonly action: 'added' | 'used' | 'removed'
+  /** The claim `sub` of the tokens of the user. */
+  readonly sub: string
+  /** The `id` of the passkey. */
+  readonly id: string
+  /** The request. It holds what the client sent, tokens included: never log it whole. */
+  readonly request: FastifyRequest
+}
+
+declare module './options.js' {
+  interface AuthnOptions<Stored extends object> {
+    /**
+     * Log-in with passkeys. The table is the app's; the plugin stores nothing. Needs `sessions`, `userService`,
+     * `login.subject` and the package `@simplewebauthn/server`. Default: none.
+     */
+    passkeys?: PasskeysOptions<Stored> | undefined
+  }
+}
+
+declare module './authn.js' {
+  interface AuthnFeatures {
+    /** The option `passkeys` is set. */
+    passkeys: true
+  }
+}
+
+declare module './errors.js' {
+  interface RejectionCodes {
+    /** The token of a log-in was changed, has expired, or is of another user. */
+    ERR_AUTH_LOGIN_EXPIRED: 401
+    /** The response of an authenticator is not valid, or the passkey is unknown. */
+    ERR_AUTH_PASSKEY_INVALID: 403
+    /** The passkey is the only way in that the user has. */
+    ERR_AUTH_PASSKEY_LAST: 409
+  }
+  interface FaultCodes {
+    /** A function of the option `passkeys` has failed, or has returned what is no passkey. */
+    ERR_AUTH_PASSKEYS: 500
+  }
+}
+
+declare module './messages.js' {
+  interface Catalogue {
+    /** This passkey was not accepted. Please try again. */
+    readonly 'auth.passkey-invalid': string
+    /** This is your only way to log in. Please set a password or add another passkey first. */
+    readonly 'auth.passkey-last': string
+  }
+}
+
+declare module './events.js' {
+  interface AuthnEvents {
+    /** A passkey was added, used or removed. */
+    readonly passkey: PasskeyEvent
+  }
+}

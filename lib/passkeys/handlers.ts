@@ -93,7 +93,7 @@ export const add: Handle = async (tools, { body, request, reply }) => {
   const added = await tools.verifier.added(body.response, body.token)
   const created = new Date().toISOString()
   const passkey: Passkey = { ...added, at, name: nameOf(body), created, lastUsed: null }
-  const isStored = await tools.ask<unknown>((given) => given.add(owner.user as never, passkey))
+  const isStored = await tools.ask<unknown>((given) => given.add(owner.user, passkey))
   if (!isStored) throw invalid('its id is taken')
   tools.tell('added', owner, passkey.id, request)
   return sendBody(reply.code(201), shown(passkey))
@@ -119,7 +119,7 @@ export const remove: Handle = async (tools, { body, request, reply }) => {
   const { id } = body
   if (!passkeys.some((each) => each.id === id)) throw unknown()
   if (passkeys.length === 1 && !tools.hasOtherWay(owner)) throw rejection('auth.passkey-last')
-  await tools.ask<unknown>((given) => given.remove(owner.user as never, id))
+  await tools.ask<unknown>((given) => given.remove(owner.user, id))
   tools.tell('removed', owner, id, request)
   return reply.code(204).send()
 }

@@ -46,7 +46,7 @@ const isAccepted = (origin: string): boolean =>
 export type ResolvedPasskeys = ReturnType<typeof resolvePasskeys>
 
 export function resolvePasskeys(given: PasskeysOptions<object>) {
-  const origins = [given.origin].flat() as string[]
+  const origins = [given.origin].flat()
   const wrong = origins.find((origin) => !isAccepted(origin))
   if (wrong !== undefined) {
     wrongOption(

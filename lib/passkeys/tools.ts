@@ -89,7 +89,7 @@ export class PasskeyTools {
   }
 
   async list({ user }: Owner): Promise<readonly Passkey[]> {
-    const found: unknown = await this.ask((given) => given.list(user as never))
+    const found: unknown = await this.ask((given) => given.list(user))
     if (Array.isArray(found) && found.every(isPasskey)) return found
     throw fault(
       new TypeError(
@@ -109,7 +109,7 @@ export class PasskeyTools {
       if (before === undefined) throw unknown()
       const after = await change(before)
       const { user } = owner
-      if (await this.ask<unknown>((given) => given.update(user as never, after, before))) return
+      if (await this.ask<unknown>((given) => given.update(user, after, before))) return
     }
     const cause = `passkeys.update() has stored nothing, ${mostTries} times`
     throw rejection('auth.overloaded', { cause, retryAfter: 1 })

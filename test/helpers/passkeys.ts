@@ -1,10 +1,9 @@
-import type { FastifyServerOptions } from 'fastify'
+import type { FastifyServerOptions, LightMyRequestResponse } from 'fastify'
 import type { Test } from 'tap'
 import type { AuthnOptions, Passkey, PasskeysOptions } from '../../lib/index.js'
 import { virtualPasskey, type VirtualPasskey } from '../../lib/testing/index.js'
 import { hash, password } from './accounts.js'
 import { appWith, bearer, rawLines, secret, type TestApp } from './app.js'
-import type { AnyResponse } from './flows.js'
 
 /** A stored user of {@link passkeysApp}. */
 export interface PasskeyUser {
@@ -36,17 +35,17 @@ export interface PasskeysApp {
   /** What `findByUsername` was asked for. */
   readonly found: (string | number)[]
   readonly lines: string[]
-  post(url: string, body?: object, headers?: Headers): Promise<AnyResponse>
+  post(url: string, body?: object, headers?: Headers): Promise<LightMyRequestResponse>
   /** The options of a ceremony. */
   ask(url: string, headers?: Headers): Promise<Asked>
   /** The header of a session that has begun with the password. */
   logIn(id?: number): Promise<Headers>
   /** Adds a passkey to a user. */
-  add(passkey: VirtualPasskey, headers: Headers, name?: string): Promise<AnyResponse>
+  add(passkey: VirtualPasskey, headers: Headers, name?: string): Promise<LightMyRequestResponse>
   /** The body of a log-in with a passkey. */
   answer(passkey: VirtualPasskey): Promise<{ token: string; response: object }>
   /** Logs in with a passkey. */
-  enter(passkey: VirtualPasskey): Promise<AnyResponse>
+  enter(passkey: VirtualPasskey): Promise<LightMyRequestResponse>
 }
 
 /** The functions of an app over a table in memory. As a database does, they return copies and compare with what is stored. */

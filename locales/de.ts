@@ -25,6 +25,9 @@ export const de = {
   'auth.login-expired': 'Ihre Anmeldung ist abgelaufen. Bitte versuchen Sie es erneut.',
   'auth.login-failed': 'Die Anmeldung war nicht erfolgreich.',
   'auth.link-taken': 'Dieses Konto des Anbieters gehört einem anderen Benutzer.',
+  'auth.passkey-invalid': 'Dieser Passkey wurde nicht angenommen. Bitte versuchen Sie es erneut.',
+  'auth.passkey-last':
+    'Nur so können Sie sich anmelden. Bitte legen Sie zuerst ein Passwort oder einen weiteren Passkey an.',
   'auth.link-invalid': 'Dieser Link ist nicht mehr gültig. Bitte fordern Sie einen neuen an.',
   'auth.password-too-short':
     'Dieses Passwort ist zu kurz. Bitte verwenden Sie mindestens {minPasswordLength} Zeichen.',

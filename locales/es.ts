@@ -23,6 +23,9 @@ export const es = {
   'auth.login-expired': 'Su inicio de sesión ha caducado. Inténtelo de nuevo.',
   'auth.login-failed': 'No se ha podido iniciar sesión.',
   'auth.link-taken': 'Esta cuenta del proveedor pertenece a otro usuario.',
+  'auth.passkey-invalid': 'Esta llave de acceso no fue aceptada. Inténtelo de nuevo.',
+  'auth.passkey-last':
+    'Es su única forma de iniciar sesión. Añada antes una contraseña u otra llave de acceso.',
   'auth.link-invalid': 'Este enlace ya no es válido. Solicite uno nuevo.',
   'auth.password-too-short':
     'Esta contraseña es demasiado corta. Use al menos {minPasswordLength} caracteres.',

@@ -25,6 +25,9 @@ export const fr = {
   'auth.login-expired': 'Votre tentative de connexion a expiré. Veuillez réessayer.',
   'auth.login-failed': 'La connexion n’a pas abouti.',
   'auth.link-taken': 'Ce compte du fournisseur appartient à un autre utilisateur.',
+  'auth.passkey-invalid': 'Cette clé d’accès n’a pas été acceptée. Veuillez réessayer.',
+  'auth.passkey-last':
+    'C’est votre seul moyen de connexion. Ajoutez d’abord un mot de passe ou une autre clé d’accès.',
   'auth.link-invalid': 'Ce lien n’est plus valide. Veuillez en demander un autre.',
   'auth.password-too-short':
     'Ce mot de passe est trop court. Veuillez utiliser au moins {minPasswordLength} caractères.',

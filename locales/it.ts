@@ -24,6 +24,9 @@ export const it = {
   'auth.login-expired': 'Il tempo per l’accesso è scaduto. Riprovare.',
   'auth.login-failed': 'L’accesso non è riuscito.',
   'auth.link-taken': 'Questo account del provider appartiene a un altro utente.',
+  'auth.passkey-invalid': 'Questa passkey non è stata accettata. Riprovare.',
+  'auth.passkey-last':
+    'È l’unico modo per accedere. Aggiungere prima una password o un’altra passkey.',
   'auth.link-invalid': 'Questo link non è più valido. Richiederne un altro.',
   'auth.password-too-short':
     'La password è troppo corta. Usare almeno {minPasswordLength} caratteri.',

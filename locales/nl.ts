@@ -23,6 +23,9 @@ export const nl = {
   'auth.login-expired': 'Uw inlogpoging is verlopen. Probeer het opnieuw.',
   'auth.login-failed': 'Het inloggen is niet gelukt.',
   'auth.link-taken': 'Dit account bij de provider is van een andere gebruiker.',
+  'auth.passkey-invalid': 'Deze passkey is niet geaccepteerd. Probeer het opnieuw.',
+  'auth.passkey-last':
+    'Dit is uw enige manier om in te loggen. Stel eerst een wachtwoord in of voeg een andere passkey toe.',
   'auth.link-invalid': 'Deze link is niet meer geldig. Vraag een nieuwe aan.',
   'auth.password-too-short':
     'Dit wachtwoord is te kort. Gebruik minstens {minPasswordLength} tekens.',

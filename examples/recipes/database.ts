@@ -1,4 +1,5 @@
-// The database of accounts.ts in its test: PostgreSQL as a package. With `pg`, `one` is the same two lines over a Pool.
+// The database of accounts.ts and passkeys.ts in their tests: PostgreSQL as a package. With `pg`, `all` is the same two lines
+// over a Pool.
 import { PGlite } from '@electric-sql/pglite'
 
 export const database = new PGlite()
@@ -8,7 +9,8 @@ await database.exec(`create table users (
   email text unique,
   password text,
   "secondFactor" text
-)`)
+);
+create table passkeys (id text primary key, owner bigint not null, data jsonb not null)`)
 
 export interface User {
   readonly id: number
@@ -19,8 +21,12 @@ export interface User {
   readonly secondFactor: string | null
 }
 
+/** The rows. */
+export async function all<Row = User>(sql: string, values: unknown[]): Promise<Row[]> {
+  return (await database.query<Row>(sql, values)).rows
+}
+
 /** The first row, or undefined. */
 export async function one(sql: string, values: unknown[]): Promise<User | undefined> {
-  const { rows } = await database.query<User>(sql, values)
-  return rows[0]
+  return (await all(sql, values))[0]
 }

@@ -21,12 +21,7 @@ export type { BrokenOpaqueToken } from './opaque.js'
 export type { TokenApp } from './token-app.js'
 export type { MintOptions } from './mint.js'
 export type { AttackProblem, AttackReport } from './report.js'
-export type {
-  CreationOptions,
-  PasskeyResponse,
-  RequestOptions,
-  VirtualPasskey,
-} from './virtual-passkey.js'
+export type { PasskeyResponse, VirtualPasskey } from './virtual-passkey.js'
 export { apiKeyStoreSuite } from './stores/api-keys.js'
 export { sessionStoreSuite } from './stores/sessions.js'
 export type { MakeStore, StoreCase } from './stores/bench.js'

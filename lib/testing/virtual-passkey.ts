@@ -1,8 +1,7 @@
 import { createHash, generateKeyPairSync, randomBytes, sign, type KeyObject } from 'node:crypto'
 import { testingError } from './error.js'
 
-/** The options for a browser that `POST /passkeys/options` sends, as far as a {@link VirtualPasskey} reads them. */
-export interface CreationOptions {
+interface CreationOptions {
   readonly challenge: string
   readonly rp: { readonly id?: string }
   readonly user: { readonly id: string }
@@ -10,8 +9,7 @@ export interface CreationOptions {
   readonly excludeCredentials?: readonly { readonly id: string }[]
 }
 
-/** The options for a browser that `POST /login/passkey/options` sends, as far as a {@link VirtualPasskey} reads them. */
-export interface RequestOptions {
+interface RequestOptions {
   readonly challenge: string
   readonly rpId?: string
 }
@@ -32,11 +30,16 @@ export interface PasskeyResponse {
 export interface VirtualPasskey {
   /**
    * Makes a new passkey, in place of the one before.
+   * @param publicKey - what `POST /passkeys/options` has sent
    * @throws ERR_AUTH_TESTING where a browser or an authenticator would fail
    */
-  create(publicKey: CreationOptions): PasskeyResponse
-  /** Signs a challenge with the passkey. @throws ERR_AUTH_TESTING where a browser or an authenticator would fail */
-  get(publicKey: RequestOptions): PasskeyResponse
+  create(publicKey: object): PasskeyResponse
+  /**
+   * Signs a challenge with the passkey.
+   * @param publicKey - what `POST /login/passkey/options` has sent
+   * @throws ERR_AUTH_TESTING where a browser or an authenticator would fail
+   */
+  get(publicKey: object): PasskeyResponse
 }
 
 interface Credential {
@@ -83,14 +86,16 @@ export function virtualPasskey({ origin, rpId }: { origin: string; rpId: string 
     return { id, rawId: id, type: 'public-key', response: all } as const
   }
   return {
-    create({ challenge, rp, user, pubKeyCredParams, excludeCredentials = [] }) {
+    create(publicKey) {
+      const asked = publicKey as CreationOptions
+      const { challenge, rp, user, pubKeyCredParams, excludeCredentials = [] } = asked
       requireDomain(rpId, rp.id)
       if (!pubKeyCredParams.some(({ alg }) => alg === es256)) fail('ES256 is not offered')
       if (excludeCredentials.some(({ id }) => id === made?.id)) fail('it is excluded')
       const id = randomBytes(16)
-      const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-      made = { id: encoded(id), userHandle: user.id, privateKey }
-      const { x = '', y = '' } = publicKey.export({ format: 'jwk' })
+      const pair = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+      made = { id: encoded(id), userHandle: user.id, privateKey: pair.privateKey }
+      const { x = '', y = '' } = pair.publicKey.export({ format: 'jwk' })
       const attested = Buffer.concat([
         Buffer.alloc(16),
         Buffer.from([0, id.length]),
@@ -106,7 +111,8 @@ export function virtualPasskey({ origin, rpId }: { origin: string; rpId: string 
         transports: ['internal'],
       })
     },
-    get({ challenge, rpId: asked }) {
+    get(publicKey) {
+      const { challenge, rpId: asked } = publicKey as RequestOptions
       requireDomain(rpId, asked)
       if (made === null) return fail('it has no passkey: call create() first')
       const { id, userHandle, privateKey } = made

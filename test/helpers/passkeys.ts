@@ -22,7 +22,7 @@ export const [origin, rpId] = ['https://shop.example', 'shop.example']
 /** The options of a ceremony. */
 export interface Asked {
   token: string
-  publicKey: Parameters<VirtualPasskey['create']>[0] & Parameters<VirtualPasskey['get']>[0]
+  publicKey: { challenge: string; excludeCredentials: object[] }
 }
 
 type Headers = Record<string, string>

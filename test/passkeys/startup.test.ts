@@ -110,7 +110,7 @@ t.test('startup fails without what passkeys need, and says what to set', async (
   })) {
     const error = await errorOf(t, good, more)
     t.match(error, { code: 'ERR_AUTH_OPTION' }, option)
-    t.ok(error?.message.includes(`needs the option "${option}"`), error?.message)
+    t.ok(error?.message.includes(`needs the option "${option}"`), String(error?.message))
   }
   const taken = await errorOf(t, good, {}, '/passkeys')
   t.match(taken, { code: 'ERR_AUTH_OPTION', message: /POST \/passkeys is already declared/ })
@@ -124,7 +124,7 @@ t.test('API documents have the routes', async (t) => {
   const passkeys = { ...good, routeOptions }
   await documented.register(authn, { ...base, passkeys } as AuthnOptions)
   await documented.ready()
-  const document = documented.swagger() as {
+  const document = documented.swagger() as unknown as {
     paths: Record<string, Record<string, { tags: string[]; responses: object; security?: object }>>
   }
   const checked = await validated(document)

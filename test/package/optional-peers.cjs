@@ -6,7 +6,7 @@ const Module = require('node:module')
 const fastify = require('fastify')
 const authn = require('fastify-authn')
 
-const peers = new Set(['openid-client', '@node-rs/argon2'])
+const peers = new Set(['openid-client', '@node-rs/argon2', '@simplewebauthn/server'])
 const { _load: load } = Module
 const required = []
 Module._load = (name, ...rest) => {
@@ -19,6 +19,8 @@ async function main() {
   const hashing = { algorithm: 'argon2id', memory: 1024, passes: 1 }
   const alice = { name: 'alice', password: await authn.hashPassword('wonderland', hashing) }
   const corp = { issuer: 'http://127.0.0.1:1', clientId: 'x', username: () => null }
+  const list = () => []
+  const add = () => false
   const app = fastify()
   app.register(authn, {
     userService: { findByUsername: (name) => (name === 'alice' ? alice : null) },
@@ -27,11 +29,15 @@ async function main() {
     sessions: true,
     cookies: true,
     loginWith: { corp },
+    login: { subject: (user) => user.name },
+    passkeys: { origin: 'https://shop.example', name: 'Shop', list, add, update: add, remove: add },
   })
   const payload = { username: 'alice', password: 'wonderland' }
   const { statusCode } = await app.inject({ method: 'POST', url: '/login', payload })
   assert.equal(statusCode, 200)
   assert.equal((await app.inject('/login/corp')).statusCode, 503, 'the provider is not there')
+  const options = await app.inject({ method: 'POST', url: '/login/passkey/options' })
+  assert.equal(options.statusCode, 200)
   assert.deepEqual(required, [])
   await app.close()
 }

@@ -1,0 +1,239 @@
+// Who may change the passkeys of a user, and what functions of the app may do wrong.
+import t from 'tap'
+import type { Passkey } from '../../lib/index.js'
+import { answerOf } from '../helpers/accounts.js'
+import {
+  assertionOf,
+  attestationOf,
+  base64url,
+  be,
+  credentialOf,
+  up,
+  uv,
+} from '../helpers/authenticator.js'
+import { bearer } from '../helpers/app.js'
+import { browser, passkeysApp } from '../helpers/passkeys.js'
+
+const stepUp = '401 ERR_AUTH_INSUFFICIENT_AUTHENTICATION'
+const forbidden = '403 ERR_AUTH_FORBIDDEN'
+const fault = '500 ERR_AUTH_PASSKEYS'
+const fresh = ['/passkeys/options', '/passkeys', '/passkeys/remove']
+const bodies: Record<string, object> = {
+  '/passkeys/options': {},
+  '/passkeys': { token: 'x', response: {} },
+  '/passkeys/rename': { id: 'x', name: 'x' },
+  '/passkeys/remove': { id: 'x' },
+}
+
+t.test('only a session of the user, which is fresh, changes passkeys', async (t) => {
+  const { app, post, logIn, lines } = await passkeysApp(t)
+  const service = app.jwtService
+  const own = (await logIn()).authorization as string
+  const { sid } = service.verify(own.slice(7)) as unknown as { sid: string }
+  const strangers: Record<string, string> = {
+    'a token without a session': service.generateTokenWithClaims({ sub: 1 }),
+    'another user who acts': service.generateTokenWithClaims({ sub: 1, sid, act: { sub: 2 } }),
+  }
+  for (const [url, body] of Object.entries(bodies)) {
+    for (const [name, token] of Object.entries(strangers))
+      t.equal(answerOf(await post(url, body, bearer(token))), forbidden, `${url}: ${name}`)
+    t.equal(answerOf(await post(url, body)), '401 ERR_AUTH_NO_CREDENTIALS', url)
+  }
+  t.equal((await app.inject('/passkeys')).statusCode, 401)
+  const ofStranger = {
+    url: '/passkeys',
+    headers: bearer(String(strangers['another user who acts'])),
+  }
+  t.equal((await app.inject(ofStranger)).statusCode, 403)
+  const old = { amr: ['pwd', 'mfa'], authTime: Math.floor(Date.now() / 1000) - 601 }
+  const begun = await post('/begin', { id: 1, how: old })
+  const headers = bearer(begun.json<{ token: string }>().token)
+  for (const url of Object.keys(bodies)) {
+    const sent = await post(url, bodies[url], headers)
+    const isFresh = fresh.includes(url)
+    t.equal(answerOf(sent) === stepUp, isFresh, url)
+    if (isFresh) t.match(sent.headers['www-authenticate'], /max_age="600"/)
+  }
+  t.notMatch(lines.join(''), own)
+})
+
+t.test('a user with a second factor has to have used it', async (t) => {
+  const { app, post, logIn } = await passkeysApp(t)
+  const feature = {
+    isOn: (user: object) => (user as { id: number }).id === 1,
+    ask: async () => null,
+  }
+  const kRegistration = Object.getOwnPropertySymbols(app).find(
+    ({ description }) => description === 'fastify-authn.registration',
+  ) as never
+  Object.assign(app[kRegistration], { secondFactor: feature })
+  for (const url of fresh) {
+    const sent = await post(url, bodies[url], await logIn())
+    t.equal(answerOf(sent), stepUp, url)
+    t.match(sent.headers['www-authenticate'], /acr_values="mfa", max_age="600"/)
+  }
+  t.equal((await post('/passkeys/options', {}, await logIn(2))).statusCode, 200)
+})
+
+t.test('the last way to log in stays', async (t) => {
+  const { post, add, logIn, users } = await passkeysApp(t)
+  const headers = await logIn(3)
+  const ids = []
+  for (let count = 0; count < 2; count += 1)
+    ids.push((await add(browser(), headers)).json<{ id: string }>().id)
+  const remove = async (id?: string) => answerOf(await post('/passkeys/remove', { id }, headers))
+  t.equal(await remove(ids[0]), '204')
+  t.equal(await remove(ids[0]), '403 ERR_AUTH_PASSKEY_INVALID', 'it is gone')
+  t.equal(await remove(ids[1]), '409 ERR_AUTH_PASSKEY_LAST')
+  const carol = users[2] as { password: string | null }
+  carol.password = '!'
+  t.equal(await remove(ids[1]), '409 ERR_AUTH_PASSKEY_LAST', 'no hash')
+  carol.password = users[0]?.password ?? null
+  t.equal(await remove(ids[1]), '204')
+  const corp = { issuer: 'http://127.0.0.1:1', clientId: 'x', username: () => null }
+  const other = await passkeysApp(t, {}, { loginWith: { corp }, cookies: { apps: true } } as never)
+  const session = await other.post('/begin', { id: 3 }, { 'token-delivery': 'body' })
+  const own = bearer(session.json<{ token: string }>().token)
+  const { id } = (await other.add(browser(), own)).json<{ id: string }>()
+  t.equal((await other.post('/passkeys/remove', { id }, own)).statusCode, 204, 'a provider')
+})
+
+t.test('a user changes the own passkeys alone, and has a limited number', async (t) => {
+  const { app, post, add, logIn, table } = await passkeysApp(t, { most: 1 })
+  const headers = await logIn()
+  const { id } = (await add(browser(), headers)).json<{ id: string }>()
+  t.equal(answerOf(await post('/passkeys/options', {}, headers)), forbidden)
+  const bob = await logIn(2)
+  for (const url of ['/passkeys/rename', '/passkeys/remove'])
+    t.equal(answerOf(await post(url, { id, name: 'x' }, bob)), '403 ERR_AUTH_PASSKEY_INVALID')
+  const { token, publicKey } = (await post('/passkeys/options', {}, bob)).json<{
+    token: string
+    publicKey: { challenge: string }
+  }>()
+  t.equal((await add(browser(), bob)).statusCode, 201)
+  const response = attestationOf(credentialOf(2), publicKey.challenge)
+  t.equal(answerOf(await post('/passkeys', { token, response }, bob)), forbidden, 'one at a time')
+  t.equal(table.length, 2)
+  for (const name of ['x'.repeat(65), 7, 'a\u0000', '\ud800', null])
+    t.equal((await post('/passkeys/rename', { id, name }, headers)).statusCode, 400)
+  for (const name of ['', 'x'.repeat(64), 'Ключ 🔑'])
+    t.equal((await post('/passkeys/rename', { id, name }, headers)).statusCode, 204)
+  t.match((await app.inject({ url: '/passkeys', headers })).json(), {
+    passkeys: [{ name: 'Ключ 🔑' }],
+  })
+})
+
+t.test('a counter that has not grown is logged, and lets the user in', async (t) => {
+  const { ask, post, logIn, lines, table } = await passkeysApp(t)
+  const headers = await logIn()
+  const credential = credentialOf(1)
+  const asked = await ask('/passkeys/options', headers)
+  const response = attestationOf(credential, asked.publicKey.challenge, { counter: 5 })
+  await post('/passkeys', { token: asked.token, response }, headers)
+  const flags = up | uv | be
+  for (const [counter, warns] of [
+    [6, 0],
+    [6, 1],
+    [2, 2],
+    [0, 3],
+    [0, 3],
+    [9, 3],
+  ] as const) {
+    const { token, publicKey } = await ask('/login/passkey/options')
+    const response = assertionOf(credential, publicKey.challenge, { counter, flags })
+    t.equal((await post('/login/passkey', { token, response })).statusCode, 200)
+    t.equal(table[0]?.data.counter, counter)
+    t.equal(
+      lines.filter((line) => line.includes('counter of a passkey')).length,
+      warns,
+      String(counter),
+    )
+  }
+})
+
+t.test('a change that others get in the way of is tried again', async (t) => {
+  let lost = 0
+  const setting = await passkeysApp(t)
+  const { table, add, enter, post, logIn } = setting
+  const headers = await logIn()
+  const passkey = browser()
+  const { id } = (await add(passkey, headers)).json<{ id: string }>()
+  const row = table[0] as { data: Passkey }
+  const list = async () => {
+    const found = [row.data]
+    if (lost > 0) row.data = { ...row.data, name: `${(lost -= 1)}` }
+    return found
+  }
+  const other = await passkeysApp(t, {
+    list,
+    update: (_user, after, before) => row.data === before && (row.data = after),
+  })
+  lost = 4
+  t.equal(answerOf(await other.enter(passkey)), '200 tokens')
+  t.equal(row.data.name, '0', 'the name of the others')
+  lost = 5
+  const sent = await other.enter(passkey)
+  t.equal(answerOf(sent), '503 ERR_AUTH_OVERLOADED')
+  t.equal(sent.headers['retry-after'], '1')
+  lost = 4
+  t.equal(
+    (await other.post('/passkeys/rename', { id, name: 'mine' }, await other.logIn())).statusCode,
+    204,
+  )
+  t.equal(row.data.name, 'mine')
+  t.equal(answerOf(await post('/passkeys/rename', { id, name: 'x' }, headers)), '204')
+  t.equal(answerOf(await enter(passkey)), '200 tokens')
+})
+
+t.test(
+  'functions of the app that fail are internal errors, or an error for the client',
+  async (t) => {
+    const data = { id: 'x', publicKey: 'x', counter: 0, at: 0 }
+    const fail = () => {
+      throw new Error('secret of the database')
+    }
+    const teapot = () => Object.assign(new Error('no'), { statusCode: 418 })
+    const lists: unknown[] = [null, {}, 'x', [null], [JSON.stringify(data)], [{ data }]]
+    for (const key of Object.keys(data)) lists.push([{ ...data, [key]: undefined }])
+    for (const list of [fail, ...lists.map((value) => () => value)]) {
+      const { app, post, logIn } = await passkeysApp(t, { list: list as never })
+      const headers = await logIn()
+      t.equal((await app.inject({ url: '/passkeys', headers })).statusCode, 500)
+      const sent = await post('/passkeys/options', {}, headers)
+      t.match(sent.json(), { code: 'ERR_AUTH_PASSKEYS' })
+      t.notMatch(sent.body, /secret/)
+    }
+    const { add, logIn } = await passkeysApp(t, { add: fail })
+    t.equal(answerOf(await add(browser(), await logIn())).slice(0, 21), fault.slice(0, 21))
+    const other = await passkeysApp(t, { add: teapot })
+    t.equal((await other.add(browser(), await other.logIn())).statusCode, 418)
+  },
+)
+
+t.test('a subject is kept in the passkey', async (t) => {
+  const login = (subject: () => string | number) => ({ login: { subject } })
+  const users = (sub: string | number) => ({
+    findByUsername: (name: string | number) =>
+      name === sub || name === 1 ? { id: 1, email: null, password: null } : null,
+  })
+  for (const [sub, status] of [
+    ['ä'.repeat(31), 201],
+    ['ä'.repeat(31) + 'x', 500],
+    ['"', 201],
+    [2 ** 53, 201],
+  ] as const) {
+    const options = { ...login(() => sub), userService: users(sub) }
+    const { ask, post, logIn, enter } = await passkeysApp(t, {}, options as never)
+    const headers = await logIn()
+    const asked = await post('/passkeys/options', {}, headers)
+    t.equal(asked.statusCode, status === 201 ? 200 : 500, String(sub))
+    if (status === 500) continue
+    const { user } = asked.json<{ publicKey: { user: { id: string; name: string } } }>().publicKey
+    t.equal(user.id, base64url(JSON.stringify(sub)))
+    t.equal(user.name, String(sub), 'in place of the address')
+    const passkey = browser()
+    const { token, publicKey } = await ask('/passkeys/options', headers)
+    await post('/passkeys', { token, response: passkey.create(publicKey) }, headers)
+    t.equal((await enter(passkey)).statusCode, 200)
+  }
+})

@@ -53,7 +53,7 @@ export interface Passkey {
   readonly publicKey: string
   /** The signature counter at the last use; 0 for a passkey that has none. */
   readonly counter: number
-  /** The time of the last challenge that it has signed, in milliseconds since 1970: older ones are rejected. */
+  /** The time of the last challenge that it has signed, in microseconds since 1970: older ones are rejected. */
   readonly at: number
   /** How browsers reach it, such as `internal` or `hybrid`. */
   readonly transports: readonly string[]

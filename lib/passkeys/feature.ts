@@ -35,16 +35,12 @@ export function create(context: FeatureContext<Resolved>): Feature {
       'Set it, such as login: { subject: (user) => user.id }: passkeys keep this name of their user for ever.',
   })
   const { path, signingMethod } = login as ResolvedLogin
-  const tokens = ceremonyTokens(jwtService, signingMethod, urlOf(app, path))
+  const tokensOf = (typ: string) => ceremonyTokens(jwtService, signingMethod, urlOf(app, path), typ)
+  const tokens = { login: tokensOf('passkey+jwt'), add: tokensOf('passkey-add+jwt') }
   const verifier = verifierOf(resolved.webauthn, resolved.options)
   return {
     name: 'passkeys',
-    routes: (registration) => {
-      const { sessions: api } = app.authn
-      return passkeyRoutes(
-        path,
-        new PasskeyTools(resolved.options, tokens, verifier, registration, api),
-      )
-    },
+    routes: (registration) =>
+      passkeyRoutes(path, new PasskeyTools(resolved.options, tokens, verifier, registration)),
   }
 }

@@ -1,10 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { digestOf } from '../common/digest.js'
 import { declaredProperty } from '../common/objects.js'
 import { rejection } from '../errors/errors.js'
 import { controlCharacter } from '../http/authorization.js'
 import { badRequest } from '../http/query.js'
 import { finishLogin, sendBody } from '../login/finish.js'
-import { challengeOf, life } from './tokens.js'
+import { life } from './tokens.js'
 import { unknown, type Owner, type PasskeyTools } from './tools.js'
 import { algorithms, invalid } from './verify.js'
 import type { Passkey } from '../../types/passkeys.js'
@@ -17,29 +18,43 @@ export interface Body {
   readonly name?: string
 }
 
-export interface Given {
-  readonly body: Body
-  readonly request: FastifyRequest
-  readonly reply: FastifyReply
-  /** By the clock of `performance.now()`. */
-  readonly started: number
-}
+export type Handle = (
+  tools: PasskeyTools,
+  body: Body,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  started: number,
+) => Promise<FastifyReply>
 
-export type Handle = (tools: PasskeyTools, given: Given) => Promise<FastifyReply>
+const type = 'public-key'
 
 /** What both ceremonies ask for. A passkey is two factors only if the authenticator verifies its user. */
 const asked = { timeout: life * 1000, userVerification: 'required' }
 
-export const loginOptions: Handle = async ({ tokens, resolved: { rpId } }, { reply }) => {
-  const token = tokens.make('login')
+export const loginOptions: Handle = async (tools, _body, _request, reply) => {
+  const { rpId } = tools.resolved
+  const token = tools.tokens.login.make()
   // Without a list, browsers offer all passkeys of the domain, and nothing tells who exists.
-  const publicKey = { challenge: challengeOf(token), rpId, allowCredentials: [], ...asked }
+  const publicKey = { challenge: digestOf(token), rpId, allowCredentials: [], ...asked }
   return sendBody(reply, { token, publicKey })
 }
 
-export const logIn: Handle = async (tools, { body, request, reply, started }) => {
+/** Logs in, unless too many responses of this client were wrong: each costs a look-up. */
+export const logIn: Handle = async (tools, body, ...given) => {
+  const { attempts } = tools.registration
+  // Each token has a name of its own, so that only its address has a limit.
+  const counted = `passkey ${digestOf(body.token)}`
+  await attempts.rejectThrottledToken(counted, given[0])
+  return enter(tools, body, ...given).catch(async (error: unknown) => {
+    const { code } = error as { code?: unknown }
+    if (code === 'ERR_AUTH_PASSKEY_INVALID') await attempts.countRejectedToken(counted, given[0])
+    throw error
+  })
+}
+
+const enter: Handle = async (tools, body, request, reply, started) => {
   const { tokens, verifier, registration } = tools
-  const { at } = tokens.read('login', body.token)
+  const at = tokens.login.read(body.token)
   const response = verifier.readAssertion(body.response)
   const owner = await tools.ownerOf(response.response.userHandle, request)
   await tools.swap(owner, response.id, async (passkey) => {
@@ -60,23 +75,21 @@ function warn({ log }: FastifyRequest, { sub }: Owner): void {
   log.warn({ authenticator: 'passkey', sub: String(sub) }, 'The counter of a passkey has not grown')
 }
 
-export const addOptions: Handle = async (tools, { request, reply }) => {
+export const addOptions: Handle = async (tools, _body, request, reply) => {
   const owner = tools.ownFresh(request)
   const { rpId, accountField, given } = tools.resolved
   const passkeys = await listWithRoom(tools, owner)
-  const token = tools.tokens.make('add', owner.sub)
+  const token = tools.tokens.add.make(owner.sub)
   const account = declaredProperty(owner.user, accountField)
   const name = typeof account === 'string' && account !== '' ? account : String(owner.sub)
   const publicKey = {
-    challenge: challengeOf(token),
+    challenge: digestOf(token),
     rp: { id: rpId, name: given.name },
-    user: { id: tools.handleOf(owner.sub), name, displayName: name },
-    pubKeyCredParams: algorithms.map((alg) => ({ type: 'public-key', alg })),
+    user: { id: tools.handleOf(owner), name, displayName: name },
+    pubKeyCredParams: algorithms.map((alg) => ({ type, alg })),
     timeout: asked.timeout,
     attestation: 'none',
-    excludeCredentials: passkeys.map(({ id, transports }) => {
-      return { type: 'public-key', id, transports }
-    }),
+    excludeCredentials: passkeys.map(({ id, transports }) => ({ type, id, transports })),
     authenticatorSelection: {
       residentKey: 'required',
       requireResidentKey: true,
@@ -86,9 +99,9 @@ export const addOptions: Handle = async (tools, { request, reply }) => {
   return sendBody(reply, { token, publicKey })
 }
 
-export const add: Handle = async (tools, { body, request, reply }) => {
+export const add: Handle = async (tools, body, request, reply) => {
   const owner = tools.ownFresh(request)
-  const { at } = tools.tokens.read('add', body.token, owner.sub)
+  const at = tools.tokens.add.read(body.token, owner.sub)
   await listWithRoom(tools, owner)
   const added = await tools.verifier.added(body.response, body.token)
   const created = new Date().toISOString()
@@ -99,21 +112,21 @@ export const add: Handle = async (tools, { body, request, reply }) => {
   return sendBody(reply.code(201), shown(passkey))
 }
 
-export const list: Handle = async (tools, { request, reply }) => {
+export const list: Handle = async (tools, _body, request, reply) => {
   const owner = tools.own(request)
   const passkeys = (await tools.list(owner)).map(shown)
   const { rpId } = tools.resolved
-  return sendBody(reply, { rpId, userId: tools.handleOf(owner.sub), passkeys })
+  return sendBody(reply, { rpId, userId: tools.handleOf(owner), passkeys })
 }
 
-export const rename: Handle = async (tools, { body, request, reply }) => {
+export const rename: Handle = async (tools, body, request, reply) => {
   const owner = tools.own(request)
   const name = nameOf(body)
   await tools.swap(owner, body.id, (passkey) => ({ ...passkey, name }))
   return reply.code(204).send()
 }
 
-export const remove: Handle = async (tools, { body, request, reply }) => {
+export const remove: Handle = async (tools, body, request, reply) => {
   const owner = tools.ownFresh(request)
   const passkeys = await tools.list(owner)
   const { id } = body

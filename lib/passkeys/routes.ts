@@ -1,5 +1,4 @@
 import * as Type from '@sinclair/typebox/type'
-import { digestOf } from '../common/digest.js'
 import { sharedOptions, type PluginRoute, type Responses } from '../http/plugin-route.js'
 import { belowLogin, besideLogin } from '../login/plugin-routes.js'
 import { moveRoutes } from '../login/route.js'
@@ -24,30 +23,20 @@ const name = Type.String({ maxLength: 64 })
 const response = Type.Object({}, { description: 'What `toJSON()` of the credential returns.' })
 const answer = { token: Type.String({ minLength: 1, maxLength: 16_384 }), response }
 
-const text = { type: 'string' }
-const objectOf = (properties: object, description: string) => ({
-  type: 'object',
-  properties,
-  description,
-})
-const asked = {
-  200: objectOf({ token: text, publicKey: { type: 'object' } }, 'The options for the browser.'),
-}
-const shown = objectOf(
+const text = Type.String()
+const shown = Type.Object(
   {
-    id: text,
-    transports: { type: 'array', items: text },
-    aaguid: text,
-    backedUp: { type: 'boolean' },
-    name: text,
-    created: text,
-    lastUsed: { type: ['string', 'null'] },
+    ...{ id: text, aaguid: text, name: text, transports: Type.Array(text) },
+    ...{ backedUp: Type.Boolean(), created: text, lastUsed: Type.Union([text, Type.Null()]) },
   },
-  'The passkey.',
+  { description: 'The passkey.' },
 )
-const listed = objectOf(
-  { rpId: text, userId: text, passkeys: { type: 'array', items: shown } },
-  'The passkeys of the user.',
+const asked = {
+  200: Type.Object({ token: text, publicKey: Type.Object({}) }, { description: 'The options.' }),
+}
+const listed = Type.Object(
+  { rpId: text, userId: text, passkeys: Type.Array(shown) },
+  { description: 'The passkeys of the user.' },
 )
 const done = { 204: 'Done.' }
 const removed = { ...done, 409: 'The passkey is the only way to log in that the user has.' }
@@ -57,11 +46,9 @@ const ofSession = {
   403: 'No session of the user, or not a passkey of the user.',
 }
 
-/** Whether a route is protected: then only a session of the user may do it. */
-type Access = 'open' | 'session'
 type Row = readonly [
   place: string,
-  access: Access,
+  access: 'open' | 'session',
   summary: string,
   handle: Handle,
   body: Type.TProperties,
@@ -115,25 +102,8 @@ export function passkeyRoutes(login: string, tools: PasskeyTools): PluginRoute[]
       options: { ...routeOptions, ...sharedOptions(routeOptions, { summary }) },
       async work(request, reply, started) {
         void reply.header('cache-control', 'no-store')
-        const given = { body: read(request.body), request, reply, started }
-        return handle === logIn ? countWrong(tools, given) : handle(tools, given)
+        return handle(tools, read(request.body), request, reply, started)
       },
     }
   })
-}
-
-/** Logs in, unless too many responses of this client were wrong: each costs a look-up. */
-async function countWrong(tools: PasskeyTools, given: Parameters<Handle>[1]) {
-  const { attempts } = tools.registration
-  // Each token has a name of its own, so that only its address has a limit.
-  const counted = `passkey ${digestOf(given.body.token)}`
-  await attempts.rejectThrottledToken(counted, given.request)
-  try {
-    return await logIn(tools, given)
-  } catch (error) {
-    const { code } = error as { code?: unknown }
-    if (code === 'ERR_AUTH_PASSKEY_INVALID')
-      await attempts.countRejectedToken(counted, given.request)
-    throw error
-  }
 }

@@ -1,57 +1,54 @@
 import { randomBytes } from 'node:crypto'
-import { digestOf } from '../common/digest.js'
 import { rejection } from '../errors/errors.js'
 import type { JwtService } from '../tokens/service.js'
-import type { AuthenticationErrorLike } from '../../types/errors.js'
 import type { SigningMethod } from '../../types/keys.js'
 
-/** Seconds for which a ceremony may take. */
+/** Seconds that a ceremony may take. */
 export const life = 600
 
-/** Tells these tokens from access tokens, and those of a login from those of a new passkey (RFC 8725 §3.11). */
-const types = { login: 'passkey+jwt', add: 'passkey-add+jwt' } as const
-type Ceremony = keyof typeof types
+let last = { now: 0, at: 0 }
 
-/** What a token says: when its challenge was made, in milliseconds since 1970, and for a new passkey the user. */
-export interface Challenge {
-  readonly at: number
-  readonly sub?: string | number
+/** Microseconds since 1970. Two challenges of a millisecond differ, or a passkey could answer only one of them. */
+function clock(): number {
+  const now = Date.now()
+  last = { now, at: now === last.now ? last.at + 1 : now * 1000 }
+  return last.at
 }
 
 export type CeremonyTokens = ReturnType<typeof ceremonyTokens>
 
-/** The challenge is the digest of a token that comes back with the response, so that nothing is stored. */
-export const challengeOf = (token: string): string => digestOf(token)
-
-/** @param path - of the login, which tells registrations with the same keys apart */
+/**
+ * The tokens of one kind of ceremony. A challenge is the digest of such a token, which comes back with the response, so
+ * that nothing is stored.
+ * @param typ - tells them from others (RFC 8725 §3.11). @param path - of the login, which tells registrations apart
+ */
 export function ceremonyTokens(
   service: JwtService,
   method: SigningMethod | undefined,
   path: string,
+  typ: string,
 ) {
   const wanted = 'the option "passkeys"'
   service.require(method, 'sign', wanted)
-  const verifierOf = (typ: string) => service.verifier(method, { typ, requireExp: true }, wanted)
-  const verifiers = { login: verifierOf(types.login), add: verifierOf(types.add) }
+  const verify = service.verifier(method, { typ, requireExp: true }, wanted)
   return {
-    make(ceremony: Ceremony, sub?: string | number): string {
-      const at = Date.now()
+    /** @param sub - the user of a new passkey */
+    make(sub?: string | number): string {
+      const exp = Math.floor(Date.now() / 1000) + life
       const jti = randomBytes(16).toString('base64url')
-      const claims = { at, path, jti, sub, exp: Math.floor(at / 1000) + life }
-      return service.generateTokenWithClaims(claims, method, { typ: types[ceremony] })
+      const claims = { at: clock(), path, jti, sub, exp }
+      return service.generateTokenWithClaims(claims, method, { typ })
     },
-    /** @throws ERR_AUTH_LOGIN_EXPIRED */
-    read(ceremony: Ceremony, token: string, sub?: string | number): Challenge {
+    /** @returns when it was made, by {@link clock} @throws ERR_AUTH_LOGIN_EXPIRED */
+    read(token: string, sub?: string | number): number {
+      let cause: unknown = 'its token is of another user or registration'
       try {
-        const claims = verifiers[ceremony](token)
-        if (claims.path === path && claims.sub === sub) return claims as unknown as Challenge
+        const claims = verify(token)
+        if (claims.path === path && claims.sub === sub) return claims.at as number
       } catch (error) {
-        throw expired(`its token: ${(error as AuthenticationErrorLike).code}`)
+        cause = `its token: ${(error as { code?: string }).code}`
       }
-      throw expired('its token is of another user or registration')
+      throw rejection('auth.login-expired', { code: 'ERR_AUTH_LOGIN_EXPIRED', cause })
     },
   }
 }
-
-const expired = (cause: string): Error =>
-  rejection('auth.login-expired', { code: 'ERR_AUTH_LOGIN_EXPIRED', cause })

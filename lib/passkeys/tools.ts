@@ -9,11 +9,10 @@ import { claimsMaker, type OwnClaims } from '../login/token.js'
 import { localClaimsOf, storedUser } from '../request/state.js'
 import { findUser, isUsableName } from '../users/user.js'
 import { invalid, type Verifier } from './verify.js'
+import type { Registration } from '../feature.js'
 import type { ResolvedPasskeys } from './options.js'
 import type { CeremonyTokens } from './tokens.js'
-import type { Registration } from '../feature.js'
 import type { Passkey, PasskeyEvent } from '../../types/passkeys.js'
-import type { Sessions } from '../../types/session-api.js'
 import type { UserService } from '../../types/user-service.js'
 
 /** How often a change is tried that others get in the way of. */
@@ -36,10 +35,9 @@ export class PasskeyTools {
 
   constructor(
     readonly resolved: ResolvedPasskeys,
-    readonly tokens: CeremonyTokens,
+    readonly tokens: Readonly<Record<'login' | 'add', CeremonyTokens>>,
     readonly verifier: Verifier,
     readonly registration: Registration,
-    readonly sessions: Sessions,
   ) {
     this.#claimsOf = claimsMaker(registration.options.login)
   }
@@ -47,11 +45,10 @@ export class PasskeyTools {
   /** @throws ERR_AUTH_FORBIDDEN without a session of the user, and where another user acts as this one */
   own(request: FastifyRequest): Owner {
     const user = storedUser<object>(request)
-    if (user === null || ownSession(this.sessions, request) === null) {
-      throw rejection('auth.forbidden', { cause: 'not a session of the user' })
-    }
-    const { sub } = localClaimsOf(request) as OwnClaims
-    return { user, sub }
+    const session = ownSession(this.registration.app.authn.sessions, request)
+    const cause = 'not a session of the user'
+    if (user === null || session === null) throw rejection('auth.forbidden', { cause })
+    return { user, sub: (localClaimsOf(request) as OwnClaims).sub }
   }
 
   /** For what changes the ways in. @throws ERR_AUTH_INSUFFICIENT_AUTHENTICATION, what {@link own} throws */
@@ -78,13 +75,11 @@ export class PasskeyTools {
   }
 
   /** @throws AuthenticationFault for a `sub` that is too long */
-  handleOf(sub: string | number): string {
+  handleOf({ sub }: Owner): string {
     const bytes = Buffer.from(JSON.stringify(sub))
     if (bytes.length <= longestHandle) return bytes.toString('base64url')
     throw fault(
-      new TypeError(
-        'login.subject returned a string of more than 62 bytes, which is too long for the user handle of a passkey. Return a shorter id.',
-      ),
+      'login.subject returned more than the 62 bytes that a passkey can keep. Return a shorter id.',
     )
   }
 
@@ -92,24 +87,17 @@ export class PasskeyTools {
     const found: unknown = await this.ask((given) => given.list(user))
     if (Array.isArray(found) && found.every(isPasskey)) return found
     throw fault(
-      new TypeError(
-        'passkeys.list() returned something else than an array of passkeys. Return each as add() has got it: an object with the strings id and publicKey, and the numbers counter and at.',
-      ),
+      'passkeys.list() returned something else than an array of passkeys as add() got them: objects with the strings id and publicKey, and the numbers counter and at.',
     )
   }
 
   /** Changes a passkey by compare-and-swap, again for one that others change at the same time. */
-  async swap(
-    owner: Owner,
-    id: string,
-    change: (passkey: Passkey) => Passkey | Promise<Passkey>,
-  ): Promise<void> {
+  async swap(owner: Owner, id: string, change: (passkey: Passkey) => Passkey | Promise<Passkey>) {
     for (let tries = 0; tries < mostTries; tries += 1) {
       const before = (await this.list(owner)).find((each) => each.id === id)
       if (before === undefined) throw unknown()
       const after = await change(before)
-      const { user } = owner
-      if (await this.ask<unknown>((given) => given.update(user, after, before))) return
+      if (await this.ask<unknown>((given) => given.update(owner.user, after, before))) return
     }
     const cause = `passkeys.update() has stored nothing, ${mostTries} times`
     throw rejection('auth.overloaded', { cause, retryAfter: 1 })
@@ -134,7 +122,7 @@ export class PasskeyTools {
 
 export const unknown = (): Error => invalid('not a passkey of this user')
 
-const fault = (cause: unknown): Error => faultOf('ERR_AUTH_PASSKEYS', cause)
+const fault = (text: string): Error => faultOf('ERR_AUTH_PASSKEYS', new TypeError(text))
 
 function subIn(handle: string): unknown {
   try {

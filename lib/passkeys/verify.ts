@@ -5,16 +5,11 @@ import type {
   RegistrationResponseJSON,
   WebAuthnCredential,
 } from '@simplewebauthn/server'
+import { digestOf } from '../common/digest.js'
 import { isAuthenticationError, rejection } from '../errors/errors.js'
 import { firstError, stepsTo } from '../options/check.js'
-import { challengeOf } from './tokens.js'
 import type { ResolvedPasskeys } from './options.js'
 import type { Passkey } from '../../types/passkeys.js'
-
-export type WebAuthn = Pick<
-  typeof import('@simplewebauthn/server'),
-  'verifyAuthenticationResponse' | 'verifyRegistrationResponse'
->
 
 /** EdDSA, ES256 and RS256 (RFC 9053, RFC 8812). */
 export const algorithms = [-8, -7, -257]
@@ -49,9 +44,12 @@ export const invalid = (cause: string): Error => rejection('auth.passkey-invalid
 export type Verifier = ReturnType<typeof verifierOf>
 
 /** Verifies responses of authenticators. All that is wrong with them is ERR_AUTH_PASSKEY_INVALID. */
-export function verifierOf(webauthn: WebAuthn, { origins, rpId }: ResolvedPasskeys) {
+export function verifierOf(
+  webauthn: typeof import('@simplewebauthn/server'),
+  { origins, rpId }: ResolvedPasskeys,
+) {
   const expected = (token: string) => ({
-    expectedChallenge: challengeOf(token),
+    expectedChallenge: digestOf(token),
     expectedOrigin: origins,
     expectedRPID: rpId,
     requireUserVerification: true,

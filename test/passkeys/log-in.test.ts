@@ -58,7 +58,7 @@ t.test('a passkey is added, logs in, and is removed', async (t) => {
     lastUsed: null,
   })
   t.match({ key, counter, owner: row?.owner }, { key: /^[\w-]+$/, counter: 0, owner: 1 })
-  t.ok(Math.abs(at - Date.now()) < 60_000, 'milliseconds')
+  t.ok(Math.abs(at / 1000 - Date.now()) < 60_000, 'microseconds')
 
   const { publicKey: asked, token: login } = await ask('/login/passkey/options')
   t.strictSame(

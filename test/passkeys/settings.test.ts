@@ -91,7 +91,7 @@ t.test('the last way to log in stays', async (t) => {
   carol.password = users[0]?.password ?? null
   t.equal(await remove(ids[1]), '204')
   const corp = { issuer: 'http://127.0.0.1:1', clientId: 'x', username: () => null }
-  const other = await passkeysApp(t, {}, { loginWith: { corp }, cookies: { apps: true } } as never)
+  const other = await passkeysApp(t, {}, { loginWith: { corp }, cookies: { apps: true } })
   const session = await other.post('/begin', { id: 3 }, { 'token-delivery': 'body' })
   const own = bearer(session.json<{ token: string }>().token)
   const { id } = (await other.add(browser(), own)).json<{ id: string }>()
@@ -223,7 +223,7 @@ t.test('a subject is kept in the passkey', async (t) => {
     [2 ** 53, 201],
   ] as const) {
     const options = { ...login(() => sub), userService: users(sub) }
-    const { ask, post, logIn, enter } = await passkeysApp(t, {}, options as never)
+    const { ask, post, logIn, enter } = await passkeysApp(t, {}, options)
     const headers = await logIn()
     const asked = await post('/passkeys/options', {}, headers)
     t.equal(asked.statusCode, status === 201 ? 200 : 500, String(sub))

@@ -41,14 +41,6 @@ const bytes = (hex = ''): Buffer => Buffer.from(hex, 'hex')
 /** An RSA key of two primes, with e = 65537. */
 function rsaKey(p: bigint, q: bigint): KeyObject {
   const e = 65_537n
-  const power = (base: bigint, exponent: bigint, modulus: bigint): bigint => {
-    let [result, square] = [1n, base % modulus]
-    for (let left = exponent; left > 0n; left >>= 1n) {
-      if (left & 1n) result = (result * square) % modulus
-      square = (square * square) % modulus
-    }
-    return result
-  }
   const inverse = (value: bigint, modulus: bigint): bigint => {
     let [a, b, x, y] = [value % modulus, modulus, 1n, 0n]
     while (b > 0n) [a, b, x, y] = [b, a % b, y, x - (a / b) * y]

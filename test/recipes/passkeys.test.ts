@@ -39,9 +39,9 @@ t.test('a user adds a passkey, logs in with it and removes it', async (t) => {
   const all = await Promise.all(
     Array.from({ length: 5 }, () => post('/login/passkey', { token, response })),
   )
-  const [won, ...others] = all.filter(({ statusCode }) => statusCode === 200)
-  t.equal(others.length, 0, 'update compares')
-  const own = cookieOf(won as LightMyRequestResponse)
+  const won = all.filter(({ statusCode }) => statusCode === 200)
+  t.equal(won.length, 1, 'update compares')
+  const own = won.map(cookieOf).join()
   t.match((await post('/transfers', {}, own)).json(), { email })
   const { id } = passkey.get(publicKey)
   t.equal((await post('/passkeys/rename', { id, name: 'My phone' }, own)).statusCode, 204)

@@ -63,7 +63,7 @@ export function verifierOf(
         checkFrame(response)
         const options = { ...expected(token), response, supportedAlgorithmIDs: algorithms }
         const { verified, registrationInfo } = await webauthn.verifyRegistrationResponse(options)
-        if (!verified || registrationInfo === undefined) throw invalid('the attestation')
+        if (!verified) throw invalid('the attestation')
         const { credential, aaguid, credentialBackedUp: backedUp } = registrationInfo
         if (credential.id !== response.id) throw invalid('the id is not the one in the attestation')
         const publicKey = Buffer.from(credential.publicKey).toString('base64url')

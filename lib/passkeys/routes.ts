@@ -26,8 +26,13 @@ const answer = { token: Type.String({ minLength: 1, maxLength: 16_384 }), respon
 const text = Type.String()
 const shown = Type.Object(
   {
-    ...{ id: text, aaguid: text, name: text, transports: Type.Array(text) },
-    ...{ backedUp: Type.Boolean(), created: text, lastUsed: Type.Union([text, Type.Null()]) },
+    id: text,
+    transports: Type.Array(text),
+    aaguid: text,
+    backedUp: Type.Boolean(),
+    name: text,
+    created: text,
+    lastUsed: Type.Union([text, Type.Null()]),
   },
   { description: 'The passkey.' },
 )

@@ -86,6 +86,8 @@ t.test('startup fails for a wrong option of passkeys, and the error names it', a
   for (const passkeys of [null, true, [], { ...good, RPID: 'shop.example' }])
     t.match(await errorOf(t, passkeys), { code: 'ERR_AUTH_OPTION', message: /passkeys/ })
   t.match(await errorOf(t, { ...good, origin: app }), { message: /passkeys\.rpId.*nothing/ })
+  for (const rpId of ['shop.example:443', 'Shop.example', 'https://shop.example', '192.0.2.1'])
+    t.match(await errorOf(t, { ...good, origin: app, rpId }), { message: /passkeys\.rpId/ }, rpId)
   const address = { origin: 'https://192.0.2.1' }
   t.match(await errorOf(t, { ...good, ...address }), { message: /passkeys\.rpId/ })
 })

@@ -99,10 +99,11 @@ t.test('the test vectors of WebAuthn', async (t) => {
       send: typeof post,
       headers: object,
       flags: number,
+      signedFor?: Buffer,
     ) => {
       const { token, publicKey } = await asked('/passkeys/options', headers as never)
       const data = clientData('webauthn.create', publicKey.challenge, { origin })
-      const object = attestation(vector, credential, data, flags)
+      const object = attestation(vector, credential, signedFor ?? data, flags)
       const response = { clientDataJSON: base64url(data), attestationObject: base64url(object) }
       const whole = { id: text, rawId: text, type: 'public-key', response }
       return send('/passkeys', { token, response: whole }, headers as never)
@@ -110,6 +111,10 @@ t.test('the test vectors of WebAuthn', async (t) => {
     const isVerified = /(?:self|packed)\.(?:ES|RS)256/.test(name)
     const asItIs = await respond(ask, post, await logIn(), 0)
     t.equal(answerOf(asItIs).slice(0, 3), isVerified ? '201' : '403', `${name} as it is`)
+    if (name.startsWith('packed')) {
+      const forged = await respond(ask, post, await logIn(), uv, Buffer.from('{}'))
+      t.equal(forged.statusCode, 403, `${name} with a signature for something else`)
+    }
     const added = await respond(askAll, app.post, await app.logIn(), uv)
     t.equal(added.statusCode, 201, `${name} with user verification: ${added.body}`)
     const { id: stored, backedUp } = added.json<{ id: string; backedUp: boolean }>()

@@ -1,7 +1,7 @@
 // Builds the package into dist/: few scripts, because loading many small files is most of what a plugin adds to the boot
 // of an app, and declarations file by file. All scripts are CommonJS, but for the command line. For `import` there are
 // modules that only export what they get from there: so an app has one copy of everything, and does not pay for the
-// loader of ESM, which takes twice as long. The client for browsers is one script of each kind, without imports.
+// loader of ESM, which takes twice as long. What browsers load are two scripts of each kind, without imports.
 //
 //   node scripts/build.js               all of it
 //   node scripts/build.js --code-only   without declarations, which take nearly all of the time
@@ -22,7 +22,7 @@ const mayBeBuiltIn = new Set(['@sinclair/typebox', 'commander', 'write-file-atom
 const builtIn = new Set()
 const names = ['index', 'request/context', 'sessions/index', 'api-keys/index', 'testing/index']
 const entries = names.map((name) => `lib/${name}`)
-const client = 'lib/browser/index'
+const clients = ['lib/browser/index', 'lib/browser/passkeys']
 const node = { platform: 'node', target: 'node20' }
 const browsers = { platform: 'browser', target: 'es2022' }
 
@@ -57,7 +57,9 @@ const __filename = import.meta.url`,
 
 for (const format of ['esm', 'cjs']) {
   const single = { dir: `dist/${format}`, format, codeSplitting: false, exports: 'named' }
-  await bundle([client], { ...single, esModule: true }, [], browsers)
+  for (const client of clients) {
+    await bundle([client], { ...single, esModule: true }, [], browsers)
+  }
 }
 
 // As all Fastify plugins do it: `require` gives the plugin itself, with the other exports on it.
@@ -94,7 +96,7 @@ write('THIRD-PARTY-LICENSES.txt', [...builtIn].sort().map(licenseOf).join('\n\n'
 
 if (!process.argv.includes('--code-only')) {
   const { writeDeclarations } = await import('./declarations.js')
-  writeDeclarations([...entries, client])
+  writeDeclarations([...entries, ...clients])
 }
 
 /** Bundles modules of ours, with all that they import but the dependencies. @returns what each exports by name */

@@ -1,4 +1,5 @@
 // This file names no types of Fastify or Node: pages compile it with those of the DOM alone.
+import type { PostBodies } from './browser-routes.js'
 
 /** The options of `createSession`. */
 export interface SessionOptions {
@@ -16,6 +17,20 @@ export interface SessionOptions {
   readonly tokens?: TokenStorage | undefined
   /** Called after a user has logged in or out, in this tab or in another one of this browser. Default: none. */
   readonly onChange?: ((change: SessionChange) => void) | undefined
+  /**
+   * Called when a route asks for more than the login of this session: `fetch` and `post` wait for it. Let the user confirm by
+   * `post('second-factor/confirm', …)`, and resolve to true: the request is repeated. With another result, or after another login,
+   * the 401 is returned. One call serves all requests that wait. Default: none.
+   */
+  readonly onStepUp?: ((needs: StepUp) => unknown) | undefined
+}
+
+/** What a route asks for, in a 401 of the marks `mfa` and `fresh`. */
+export interface StepUp {
+  /** Whether it takes more than one factor. */
+  readonly mfa: boolean
+  /** Seconds since the user was authenticated, at most; null if that does not matter. */
+  readonly maxAge: number | null
 }
 
 /** Keeps one refresh token, and nothing else. */
@@ -59,66 +74,42 @@ export interface SessionError extends Error {
   readonly retryAfter: number | null
 }
 
-/** The members of the bodies of requests to the routes of the option `accounts`. */
-export interface AccountFields {
-  /** The address of a mailbox. */
-  email: string
-  /** The token of the link in an e-mail: the part after its `#`. */
-  token: string
-  /** The new password. */
-  password: string
-  /** The password that is replaced. A user who has none leaves it out, soon after a login. */
-  currentPassword?: string
-}
-
-/** The routes of the option `accounts`, with their bodies. */
-export interface AccountBodies {
-  /** Sends a link to sign up. */
-  'sign-up': Pick<AccountFields, 'email'>
-  /** Makes the account of such a link, and logs in. */
-  'sign-up/finish': Pick<AccountFields, 'token' | 'password'>
-  /** Sends a link to choose a new password. */
-  'password/forgot': Pick<AccountFields, 'email'>
-  /** Stores the password that was chosen by such a link. Nobody is logged in then. */
-  'password/reset': Pick<AccountFields, 'token' | 'password'>
-  /** Sends a link to set the first password, soon after a login. */
-  'password/set': object
-  /** Replaces the password, or sets the first one with the token of a link; and all sessions of the user by a new one. */
-  'password/change': Pick<AccountFields, 'password'> & Partial<Omit<AccountFields, 'email'>>
-  /** Sends a link to a new address. */
-  'email/change': Pick<AccountFields, 'email' | 'currentPassword'>
-  /** Stores the new address of such a link. */
-  'email/confirm': Pick<AccountFields, 'token'>
-  /** Deletes the account, and logs out. */
-  'account/delete': Pick<AccountFields, 'currentPassword'>
-}
-
 /** The session of a page or an app. Its functions work without `this`. */
 export interface Session {
   /** Whether a user is logged in, as far as this browser knows. With `tokens`, not before `ready`. */
   readonly loggedIn: boolean
   /** Resolves when `loggedIn` is known; with cookies at once. It never rejects. */
   readonly ready: Promise<void>
+  /** The address of the login route, beside which the others are. */
+  readonly url: string
   /**
    * Sends a request like `fetch`, as the user. Refreshes the token first if it has less than 10 seconds left, and after a 401, which
-   * repeats the request once, unless `init.body` is a stream. A `Request` is cloned for that.
+   * repeats the request once, unless `init.body` is a stream. A `Request` is cloned for that. Where the 401 asks the user to confirm
+   * that it is them, `onStepUp` is called in place of the refresh.
    *
    * @param input - an address, resolved against `url`
    * @throws (rejects) TypeError for another origin, or where `fetch` does; {@link SessionError} if the session could not
-   * be refreshed, or if another user has logged in meanwhile (status 401)
+   * be refreshed, or if another user has logged in meanwhile (status 401); what `onStepUp` throws
    */
   fetch(input: string | URL | Request, init?: RequestInit): Promise<Response>
-  /** Logs in. @param body - the fields that the login route expects, by default `username` and `password` */
+  /**
+   * Logs in. With the status 202, nobody is logged in yet: `body.secondFactor.token` is for `post('login/second-factor', …)`.
+   *
+   * @param body - the fields that the login route expects, by default `username` and `password`
+   */
   logIn(body: object): Promise<SessionResult>
   /**
-   * Sends a request to a route of the option `accounts`, as the user if one is logged in.
+   * Sends a request to a route of the options `accounts`, `secondFactor` or `passkeys`, as the user if one is logged in. After those that
+   * respond as a login does, the user is logged in.
    *
    * @param body - its members, and others that functions of the app read
    */
-  post<Route extends keyof AccountBodies>(
+  post<Route extends keyof PostBodies>(
     route: Route,
-    body: AccountBodies[Route] & { [more: string]: unknown },
+    body: PostBodies[Route] & { [more: string]: unknown },
   ): Promise<SessionResult>
+  /** Reads whether the second factor is on, or the passkeys. @param route - of the option `secondFactor` or `passkeys` */
+  get(route: 'second-factor' | 'passkeys'): Promise<SessionResult>
   /**
    * Begins to link an account at a provider to the user who is logged in. If `ok`, the page has to open the `location` of
    * the `body`. For pages with cookies only.

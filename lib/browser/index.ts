@@ -6,6 +6,7 @@
 import type { Session, SessionError, SessionOptions, SessionResult } from '../../types/browser.js'
 
 export type * from '../../types/browser.js'
+export type * from '../../types/browser-routes.js'
 
 /** The members of browsers that other environments may lack. Names of the DOM are known in this file only. */
 interface Surroundings {
@@ -46,7 +47,7 @@ const failure = (message: string | null, status: number, retryAfter: number | nu
  * @throws TypeError if `url` or `login` is no address, or if `url` is missing outside of a browser
  */
 export function createSession(options: SessionOptions = {}): Session {
-  const { url = '/', login = '/login', tokens, onChange } = options
+  const { url = '/', login = '/login', tokens, onChange, onStepUp } = options
   const surroundings = globalThis as unknown as Surroundings
   const here = surroundings.location?.origin
   const base = new URL(url, here)
@@ -62,6 +63,7 @@ export function createSession(options: SessionOptions = {}): Session {
   let renewing: Promise<void> | undefined
   /** Aborts the refresh of this tab. */
   let refreshing: AbortController | undefined
+  let steppingUp: Promise<unknown> | undefined
 
   /** Reads the entry that all tabs share, or writes it. Where storage throws, this tab is on its own. */
   function shared(next?: string): string {
@@ -131,10 +133,10 @@ export function createSession(options: SessionOptions = {}): Session {
     return fetch(input, { credentials, ...init, headers })
   }
 
-  /** Posts JSON. @param done - called if the server has done it, with when the request was sent */
+  /** Posts JSON, or gets where there is none. @param done - called if the server has done it, with when the request was sent */
   async function call(
     target: string | URL,
-    body: () => object | Promise<object>,
+    body: () => object | undefined | Promise<object>,
     done: (answer: Answer | null, sent: number) => unknown,
     request = send,
     timeout = 30_000,
@@ -142,12 +144,17 @@ export function createSession(options: SessionOptions = {}): Session {
   ): Promise<SessionResult> {
     try {
       const sent = Date.now()
-      const response = await request(target, {
-        method: 'POST',
+      const sending = await body()
+      const init = {
+        method: sending ? 'POST' : 'GET',
         headers: { 'content-type': 'application/json' },
-        body: JSON.stringify(await body()),
-        signal: limited(timeout, stop),
-      })
+        body: JSON.stringify(sending),
+        // Each repetition gets a limit of its own: the user may take long to confirm.
+        get signal() {
+          return limited(timeout, stop)
+        },
+      }
+      const response = await request(target, init)
       const { ok, status } = response
       const read = status === 204 ? null : response.json()
       const answer = (await read?.catch((error: unknown) => {
@@ -155,7 +162,8 @@ export function createSession(options: SessionOptions = {}): Session {
         if (ok) throw error
       })) as Answer | null | undefined
       const found = answer ?? null
-      if (ok) await done(found, sent)
+      // 202: a mail was sent, or a login asks for a second factor. Nobody is logged in.
+      if (ok && status !== 202) await done(found, sent)
       const retryAfter = Number(response.headers.get('retry-after')) || null
       return { ok, status, error: ok ? null : textOf(found, status), body: found, retryAfter }
     } catch (error) {
@@ -243,26 +251,70 @@ export function createSession(options: SessionOptions = {}): Session {
     return renewing
   }
 
+  /** @param refresh - another one where the request has its turn: the user cannot confirm anything meanwhile */
   async function fetchAsUser(
     input: string | URL | Request,
     init?: RequestInit,
     refresh = renew,
   ): Promise<Response> {
     // Other objects are sent to where their string says, whatever their `url` is.
-    const request = input instanceof Request && input
+    let request = input instanceof Request && input
     const target = new URL(request ? request.url : input, base)
     if (target.origin !== base.origin) throw new TypeError(`${target.origin} is not ${base.origin}`)
     await ready
     const id = user()
     if (left() < enough) await refresh()
     if (user() && user() !== id) throw failure('Another user has logged in.', 401)
-    const seen = shared()
-    // The body of a request can be read once, and is not used if `init` has another one.
-    const again = request && id && !init?.body ? request.clone() : request
-    const response = await send(request || target, init)
-    if (response.status !== 401 || !id || user() !== id) return response
-    if (shared() === seen) await refresh()
-    return isStream(init?.body) || user() !== id ? response : send(again || target, init)
+    const tried = new Set<boolean>()
+    for (;;) {
+      const seen = shared()
+      const sent = request || target
+      // The body of a request can be read once, and is not used if `init` has another one.
+      if (request && id && !init?.body) request = request.clone()
+      const response = await send(sent, init)
+      if (response.status !== 401 || !id || user() !== id) return response
+      const challenge = response.headers.get('www-authenticate') ?? ''
+      const isStepUp = challenge.includes('insufficient_user_auth')
+      if (tried.has(isStepUp)) return response
+      // Otherwise another request has refreshed, or asked the user, since this one was sent.
+      if (shared() === seen) {
+        tried.add(isStepUp)
+        if (!isStepUp) await refresh()
+        else if (refresh !== renew || !(await (steppingUp ??= stepUp(challenge)))) return response
+      }
+      if (isStream(init?.body) || user() !== id) return response
+    }
+  }
+
+  /** Asks once for all requests of this tab that wait for it. */
+  async function stepUp(challenge: string): Promise<unknown> {
+    const maxAge = Number(/max_age="(\d+)/.exec(challenge)?.[1]) || null
+    try {
+      return await onStepUp?.({ mfa: challenge.includes('acr_values'), maxAge })
+    } finally {
+      steppingUp = undefined
+    }
+  }
+
+  function post(route: string, body?: object): Promise<SessionResult> {
+    const isLogin = /^login/.test(route)
+    const isConfirmed = /factor\/(enable|confirm)/.test(route)
+    const changes =
+      isConfirmed || /^login(?!.*options)|finish|password\/change|account\/delete/.test(route)
+    const run = (refresh?: typeof renew) =>
+      call(
+        route === 'login' ? loginUrl : new URL(route.replace(/^login/, path), path),
+        () => body,
+        // Without an answer, the account was created, but its user has to log in.
+        (answer, sent) =>
+          route === 'account/delete'
+            ? end('logout')
+            : changes && answer && keep(answer, sent, isConfirmed ? user() : undefined),
+        isLogin ? send : (input, init) => fetchAsUser(input, init, refresh),
+      )
+    // The others may take as long as a mail: no login waits for them. Who has its turn refreshes in it.
+    if (!changes) return run()
+    return (isLogin ? aloneNow : alone)(() => run(() => exchange(shared(), (go) => go())))
   }
 
   const { signal } = closed
@@ -282,29 +334,11 @@ export function createSession(options: SessionOptions = {}): Session {
       return user() !== ''
     },
     ready,
+    url: path,
     fetch: fetchAsUser,
-    logIn: (body) =>
-      aloneNow(() =>
-        call(
-          loginUrl,
-          () => body,
-          (answer, sent) => keep(answer, sent),
-        ),
-      ),
-    post(route, body) {
-      const changes = /finish|password\/change|account\/delete/.test(route)
-      const run = (refresh?: typeof renew) =>
-        call(
-          new URL(route, path),
-          () => body,
-          // Without an answer, the account was created, but its user has to log in.
-          (answer, sent) =>
-            route === 'account/delete' ? end('logout') : changes && answer && keep(answer, sent),
-          (input, init) => fetchAsUser(input, init, refresh),
-        )
-      // The others may take as long as a mail: no login waits for them. Who has its turn refreshes in it.
-      return changes ? alone(() => run(() => exchange(shared(), (go) => go()))) : run()
-    },
+    logIn: (body) => post('login', body),
+    post,
+    get: (route) => post(route),
     link: (provider, body = {}) =>
       call(`${path}/${provider}/link`, () => body, ignore, fetchAsUser),
     logOut: ({ everywhere = false } = {}) =>

@@ -106,6 +106,16 @@ const uses = {
     assert.deepEqual([session.loggedIn, kept], [true, 'r'])
     session.close()
   },
+
+  async 'browser/passkeys'({ createPasskeys }) {
+    const posted = []
+    const post = async (route) => posted.push(route) && { ok: false, status: 429 }
+    const passkeys = createPasskeys({ post })
+    assert.equal(passkeys.isSupported, false)
+    assert.equal((await passkeys.logIn()).status, 429)
+    assert.deepEqual(posted, ['login/passkey/options'])
+    assert.equal((await passkeys.autofill()).status, 0)
+  },
 }
 
 /** Gives each store to a function: that of the memory, and those of the servers that the environment names. */

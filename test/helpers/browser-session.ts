@@ -87,10 +87,15 @@ export function accountRoutes(app: TestApp): void {
 }
 
 /** An app, and clients of it whose timers of a second and longer fire at once. */
-export async function setUp(t: Test, options: Partial<AuthnOptions> = {}) {
+export async function setUp(
+  t: Test,
+  options: Partial<AuthnOptions> = {},
+  declare: (app: TestApp) => unknown = () => undefined,
+) {
   const app = await sessionApp(t, options, (app) => {
     app.post('/notes', { config: { auth: true } }, ({ user }) => user)
     accountRoutes(app)
+    return declare(app)
   })
   const state = {
     /** Milliseconds by which the clock is ahead. */
@@ -119,10 +124,13 @@ export async function setUp(t: Test, options: Partial<AuthnOptions> = {}) {
       headers: { ...Object.fromEntries(init.headers), ...(isWithCookies && { cookie }) },
       ...(text !== undefined && { payload: text }),
     })
-    const headers = reply.headers['retry-after']
+    const headers = new Headers()
+    for (const name of ['retry-after', 'www-authenticate']) {
+      if (reply.headers[name] !== undefined) headers.set(name, String(reply.headers[name]))
+    }
     const response = new Response(reply.statusCode === 204 ? null : reply.body, {
       status: reply.statusCode,
-      ...(headers && { headers: { 'retry-after': headers } }),
+      headers,
     })
     carried.set(response, cookiesOf(reply))
     return response

@@ -142,6 +142,7 @@ const apiKeys = {
   names: ['redisApiKeys', 'sqlApiKeys', 'ApiKeyStore.replace', 'SqlQuery'],
 }
 const browser = { least: 30, names: ['createSession', 'SessionOptions.tokens', 'Session.fetch'] }
+const passkeys = { least: 10, names: ['createPasskeys', 'Passkeys.autofill', 'PasskeyList.rpId'] }
 const kit = { least: 25, names: ['actingAs', 'mintToken', 'MintOptions.broken', 'AttackReport'] }
 const entries: Readonly<Record<string, Entry>> = {
   esm: { file: 'dist/esm/lib/index.d.ts', ...main },
@@ -154,6 +155,8 @@ const entries: Readonly<Record<string, Entry>> = {
   'api-keys, cjs': { file: 'dist/cjs/lib/api-keys/index.d.ts', ...apiKeys },
   'browser, esm': { file: 'dist/esm/lib/browser/index.d.ts', ...browser },
   'browser, cjs': { file: 'dist/cjs/lib/browser/index.d.ts', ...browser },
+  'passkeys, esm': { file: 'dist/esm/lib/browser/passkeys.d.ts', ...passkeys },
+  'passkeys, cjs': { file: 'dist/cjs/lib/browser/passkeys.d.ts', ...passkeys },
   'testing, esm': { file: 'dist/esm/lib/testing/index.d.ts', ...kit },
   'testing, cjs': { file: 'dist/cjs/lib/testing/index.d.ts', ...kit },
 }

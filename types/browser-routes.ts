@@ -34,38 +34,54 @@ export interface AccountBodies {
   'account/delete': Pick<AccountFields, 'currentPassword'>
 }
 
+/** The members of the bodies of requests to the routes of the options `secondFactor` and `passkeys`. */
+export interface FactorFields {
+  /** The token of the response before: of the login, the setup or the challenge. */
+  token: string
+  /** Six digits that an authenticator app shows, or a recovery code. */
+  code: string
+  /** Whether this device needs no code for some time, where the server allows that. Default false. */
+  remember?: boolean
+  /** What the browser has made of a challenge, as JSON. */
+  response: object
+  /** The id of a passkey. */
+  id: string
+  /** What the user calls a passkey, at most 64 characters. */
+  name: string
+}
+
 /** The routes of the option `secondFactor`, with their bodies. */
 export interface SecondFactorBodies {
-  /** Finishes a login that was answered with 202. @see `remember`: whether this device needs no code for some time */
-  'login/second-factor': { token: string; code: string; remember?: boolean }
-  /** Makes a secret for an authenticator app. */
+  /** Finishes a login that was answered with 202. */
+  'login/second-factor': Pick<FactorFields, 'token' | 'code' | 'remember'>
+  /** Makes a secret for an authenticator app, a `uri` for a QR code, and a token. */
   'second-factor/setup': object
   /** Switches the second factor on, by a code of that app. The `body` of the response has the recovery codes. */
-  'second-factor/enable': { token: string; code: string }
-  /** Makes the session fresh, by a code. */
-  'second-factor/confirm': { code: string }
+  'second-factor/enable': Pick<FactorFields, 'token' | 'code'>
+  /** Replaces the session by a fresh one of the same user. */
+  'second-factor/confirm': Pick<FactorFields, 'code'>
   /** Makes new recovery codes in place of the old ones. */
   'second-factor/recovery-codes': object
-  /** Makes all remembered devices ask for a code again. */
+  /** Has all remembered devices ask for a code again. */
   'second-factor/forget-devices': object
   /** Switches the second factor off. */
   'second-factor/disable': object
 }
 
-/** The routes of the option `passkeys`, with their bodies: `createPasskeys()` uses them. */
+/** The routes of the option `passkeys`, with their bodies. `createPasskeys()` posts to them. */
 export interface PasskeyBodies {
   /** Makes a challenge for a login. */
   'login/passkey/options': object
   /** Logs in, by the response of a passkey. */
-  'login/passkey': { token: string; response: object }
+  'login/passkey': Pick<FactorFields, 'token' | 'response'>
   /** Makes a challenge for a new passkey. */
   'passkeys/options': object
   /** Stores a new passkey. */
-  passkeys: { token: string; response: object; name?: string }
+  passkeys: Pick<FactorFields, 'token' | 'response'> & Partial<Pick<FactorFields, 'name'>>
   /** Gives a passkey another name. */
-  'passkeys/rename': { id: string; name: string }
+  'passkeys/rename': Pick<FactorFields, 'id' | 'name'>
   /** Removes a passkey. */
-  'passkeys/remove': { id: string }
+  'passkeys/remove': Pick<FactorFields, 'id'>
 }
 
 /** The routes of `post`, with their bodies. */

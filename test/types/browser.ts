@@ -1,11 +1,21 @@
 // A page: it has the DOM, and no types of Node or Fastify.
-import { createSession, type SessionError, type SessionOptions } from 'fastify-authn/browser'
+import {
+  createSession,
+  type SessionError,
+  type SessionOptions,
+  type StepUp,
+} from 'fastify-authn/browser'
+import { createPasskeys, type PasskeyList } from 'fastify-authn/browser/passkeys'
 
 const options: SessionOptions = { url: 'https://api.shop.example', login: '/auth/login' }
 const session = createSession({
   ...options,
   onChange: ({ loggedIn, reason }) => {
     document.body.hidden = !loggedIn && reason === 'logout'
+  },
+  onStepUp: async ({ mfa, maxAge }: StepUp) => {
+    const known: [boolean, number | null] = [mfa, maxAge]
+    return (await session.post('second-factor/confirm', { code: known.join() })).ok
   },
 })
 const phone = createSession({
@@ -30,6 +40,18 @@ export async function use(form: HTMLFormElement): Promise<string | null> {
   const begun = await session.link('google', { returnTo: '/settings' })
   if (begun.ok) location.href = (begun.body as { location: string }).location
   await session.link('google')
+  await session.post('login/second-factor', { token: '', code: '', remember: true })
+  await session.post('second-factor/setup', {})
+  // @ts-expect-error -- no code
+  await session.post('second-factor/enable', { token: '' })
+  await session.get('second-factor')
+  // @ts-expect-error -- no such route
+  await session.get('sign-up')
+  const { isSupported, add, list, logIn, autofill, remove, rename } = createPasskeys(session)
+  if (isSupported) await Promise.all([logIn(), autofill(), add(), add('My phone')])
+  const { passkeys } = (await list()).body as PasskeyList
+  for (const { id, name, lastUsed } of passkeys) await (lastUsed ? rename(id, name) : remove(id))
+  const place: string = session.url
   await session.logOut()
   await session.logOut({ everywhere: true })
   const response: Response = await session.fetch(new Request('/me'), { method: 'POST' })
@@ -39,5 +61,5 @@ export async function use(form: HTMLFormElement): Promise<string | null> {
   const { fetch } = session
   await fetch('/me').catch(({ status, retryAfter }: SessionError) => [status, retryAfter])
   session.close()
-  return `${known.join()}${response.status}${isLoggedIn}${error ?? ''}`
+  return `${place}${known.join()}${response.status}${isLoggedIn}${error ?? ''}`
 }

@@ -265,7 +265,7 @@ export function createSession(options: SessionOptions = {}): Session {
     const id = user()
     if (left() < enough) await refresh()
     if (user() && user() !== id) throw failure('Another user has logged in.', 401)
-    const tried = new Set<boolean>()
+    const tried: boolean[] = []
     for (;;) {
       const seen = shared()
       const sent = request || target
@@ -275,29 +275,26 @@ export function createSession(options: SessionOptions = {}): Session {
       if (response.status !== 401 || !id || user() !== id) return response
       const challenge = response.headers.get('www-authenticate') ?? ''
       const isStepUp = challenge.includes('insufficient_user_auth')
-      if (tried.has(isStepUp)) return response
+      if (tried.includes(isStepUp)) return response
       // Otherwise another request has refreshed, or asked the user, since this one was sent.
       if (shared() === seen) {
-        tried.add(isStepUp)
+        tried.push(isStepUp)
         if (!isStepUp) await refresh()
-        else if (refresh !== renew || !(await (steppingUp ??= stepUp(challenge)))) return response
+        else if (refresh !== renew || !(await stepUp(challenge))) return response
       }
       if (isStream(init?.body) || user() !== id) return response
     }
   }
 
   /** Asks once for all requests of this tab that wait for it. */
-  async function stepUp(challenge: string): Promise<unknown> {
+  function stepUp(challenge: string): Promise<unknown> {
     const maxAge = Number(/max_age="(\d+)/.exec(challenge)?.[1]) || null
-    try {
-      return await onStepUp?.({ mfa: challenge.includes('acr_values'), maxAge })
-    } finally {
-      steppingUp = undefined
-    }
+    const ask = async () => onStepUp?.({ mfa: challenge.includes('acr_values'), maxAge })
+    return (steppingUp ??= ask().finally(() => void (steppingUp = undefined)))
   }
 
   function post(route: string, body?: object): Promise<SessionResult> {
-    const isLogin = /^login/.test(route)
+    const isLogin = route.startsWith('login')
     const isConfirmed = /factor\/(enable|confirm)/.test(route)
     const changes =
       isConfirmed || /^login(?!.*options)|finish|password\/change|account\/delete/.test(route)

@@ -24,7 +24,7 @@ for (const [name, exported, most] of [
   })
 }
 
-t.test('the source of the browser client has at most 380 lines', async (t) => {
+t.test('the source of the browser client has at most 382 lines', async (t) => {
   const source = readFileSync(join(root, 'lib/browser/index.ts'), 'utf8')
-  t.ok(source.trimEnd().split('\n').length <= 380)
+  t.ok(source.trimEnd().split('\n').length <= 382)
 })

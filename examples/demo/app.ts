@@ -4,6 +4,7 @@ import { authn } from 'fastify-authn'
 import { sqlApiKeys } from 'fastify-authn/api-keys'
 import { startDemoProvider } from './demo-provider.js'
 import { addDocs, shownLogin } from './docs.js'
+import { factorOptions, withFactors } from './factors.js'
 import { prepareKeys } from './keys.js'
 import { createNotes } from './notes.js'
 import { storeOptions } from './stores.js'
@@ -67,7 +68,10 @@ export async function buildApp(settings: Settings, database: Database): Promise<
     await app.register(keyRoutes(apiKeys), { prefix: '/keys', auth: { use: 'jwt' } })
     await app.register(adminRoutes(database), { prefix: '/admin', auth: { use: 'configBasic' } })
     // The page for people, with a login of its own: its tokens are cookies.
-    const page = pageRoutes(userService, notes, database, apiKeys, settings.jwt, provider.options)
+    const { options } = provider
+    const factors = await factorOptions(settings, database)
+    const people = withFactors(userService, database)
+    const page = pageRoutes(people, notes, database, apiKeys, settings.jwt, options, factors)
     await app.register(page, { prefix: '/app', auth: true })
     await app.register(docPages, { prefix: '/pages', auth: false })
     await app.register(rs256Routes(userService), { prefix: '/rs256' })

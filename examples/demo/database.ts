@@ -21,6 +21,13 @@ const schema = [
   // For a table that an older demo has made: without roles, and with an address and a password for each user.
   'alter table demo_users add column if not exists role text',
   'alter table demo_users alter column email drop not null, alter column password drop not null',
+  // What the option secondFactor stores, and the passkeys: see factors.ts.
+  'alter table demo_users add column if not exists second_factor text',
+  `create table if not exists demo_passkeys (
+     id text primary key,
+     owner_id integer not null references demo_users (id) on delete cascade,
+     data jsonb not null
+   )`,
   // Two sign-ups at the same moment: see `create` in accounts.ts.
   'create unique index if not exists demo_users_email on demo_users (email)',
   `create table if not exists demo_notes (

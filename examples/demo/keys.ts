@@ -1,6 +1,6 @@
-import { generateKeyPair } from 'node:crypto'
+import { generateKeyPair, randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { JwtConfig, KeyPairConfig } from 'fastify-authn'
@@ -28,13 +28,23 @@ async function keyFile(directory: string, family: keyof typeof makers): Promise<
   const path = join(directory, `${family}.pem`)
   if (existsSync(path)) return { private: path }
   const { privateKey } = await makers[family]()
-  const pem = privateKey.export({ type: 'pkcs8', format: 'pem' })
+  await keep(directory, path, String(privateKey.export({ type: 'pkcs8', format: 'pem' })))
+  return { private: path }
+}
+
+/** The key of the option `secondFactor`: what it encrypts outlives the server, and so has the key to. */
+export async function secondFactorKey({ keysDir }: Settings): Promise<string> {
+  const path = join(keysDir, 'second-factor.key')
+  if (!existsSync(path)) await keep(keysDir, path, randomBytes(32).toString('base64url'))
+  return readFile(path, 'utf8')
+}
+
+async function keep(directory: string, path: string, text: string): Promise<void> {
   await mkdir(directory, { recursive: true, mode: 0o700 })
   try {
     // `wx` never replaces a file; only the user that runs the demo may read it.
-    await writeFile(path, pem, { flag: 'wx', mode: 0o600 })
+    await writeFile(path, text, { flag: 'wx', mode: 0o600 })
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }
-  return { private: path }
 }

@@ -193,7 +193,10 @@ t.test('autofill has ended when another request begins', async (t) => {
     asked.length = 0
   }
 
-  answers.push(slow, slow)
+  answers.push(slow, (given) => {
+    events.push('second')
+    return slow(given)
+  })
   const first = passkeys.autofill()
   while (asked.length < 1) await settle()
   const second = passkeys.autofill()
@@ -202,6 +205,7 @@ t.test('autofill has ended when another request begins', async (t) => {
   const login = passkeys.logIn()
   t.strictSame(await second, cancelled)
   t.match(await login, { ok: true })
+  t.strictSame(events, ['ended', 'second', 'ended'])
 
   const unborn = [passkeys.autofill(), passkeys.autofill()]
   answers.push(until, until)
@@ -213,7 +217,7 @@ t.test('autofill has ended when another request begins', async (t) => {
 })
 
 t.test('autofill asks for a new challenge before the old one expires', async (t) => {
-  const { passkeys, answers, asked, log } = await visit(t)
+  const { passkeys, answer, answers, asked, log } = await visit(t)
   await passkeys.add()
   log()
   const timer = globalThis.setTimeout
@@ -232,6 +236,15 @@ t.test('autofill asks for a new challenge before the old one expires', async (t)
   t.equal(new Set(challenges).size, 3)
   t.strictSame(limits, [540_000, 540_000, 540_000])
   t.equal(log().length, 4)
+
+  // The user has chosen a passkey in the last moment: the login is on its way.
+  answer('/login/passkey', async (reach) => {
+    const response = await reach()
+    await later(40)
+    return response
+  })
+  t.match(await passkeys.autofill(), { ok: true })
+  t.strictSame(log(), ['/login/passkey/options 200', '/login/passkey 200'])
 })
 
 t.test('autofill is silent where it cannot be offered', async (t) => {

@@ -1,11 +1,15 @@
-// The page of the demo, in a real browser, as a person uses it. With PAGE_SCREENSHOT=file or LOGIN_SCREENSHOT=file it leaves
-// a picture there: those of the docs are docs/images/demo-page.png and login-with.png.
+// The page of the demo, in a real browser, as a person uses it. With PAGE_SCREENSHOT=file, LOGIN_SCREENSHOT=file
+// or CODE_SCREENSHOT=file it leaves a picture there: those of the docs are docs/images/demo-page.png, login-with.png and
+// second-factor.png.
 import { execFile, execFileSync } from 'node:child_process'
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Page } from 'playwright-core'
 import t from 'tap'
+import { totpCode } from 'fastify-authn/testing'
 import { demoUsers, newcomer } from '../../examples/demo/users.js'
 import { openPage } from '../helpers/browser.js'
 import { environment } from '../helpers/demo.js'
@@ -478,3 +482,74 @@ t.test('a user makes, rotates and revokes an API key', { skip }, async (t) => {
   const others = complaints.filter((text) => !text.startsWith('Failed to load resource: '))
   t.strictSame(others, [])
 })
+
+t.test(
+  'a user sets up a second factor and a passkey, and logs in with both',
+  { skip },
+  async (t) => {
+    // Passkeys belong to a domain, and the demo has to know its port.
+    const free = createServer().listen(0, '127.0.0.1')
+    await once(free, 'listening')
+    const { port } = free.address() as AddressInfo
+    await promisify(free.close.bind(free))()
+    const app = await startDemo(t, environment(t.testdir(), { PORT: String(port) }))
+    await app.listen({ host: '127.0.0.1', port })
+    const { page, complaints } = await openPage(t, chromium ?? '', 'en', ['localhost'])
+    const cdp = await page.context().newCDPSession(page)
+    await cdp.send('WebAuthn.enable')
+    const { authenticatorId } = await cdp.send('WebAuthn.addVirtualAuthenticator', {
+      options: {
+        protocol: 'ctap2',
+        transport: 'internal',
+        hasResidentKey: true,
+        hasUserVerification: true,
+        isUserVerified: true,
+      },
+    })
+    const present = (enabled: boolean) =>
+      cdp.send('WebAuthn.setAutomaticPresenceSimulation', { authenticatorId, enabled })
+    const press = (name: string) => page.getByRole('button', { name, exact: true }).press('Enter')
+    const isIn = () => page.locator('#notes strong', { hasText: 'Shopping' }).waitFor()
+    await page.goto(`http://localhost:${port}/app/`)
+    await logIn(page, alice)
+    await isIn()
+
+    await page.locator('summary', { hasText: 'Second factor' }).press('Enter')
+    await press('Set up an authenticator app')
+    const secret = await page.locator('#factor-secret:not(:empty)').innerText()
+    const code = (seconds: number) => totpCode(secret, { at: Date.now() + seconds * 1000 })
+    await page.locator('#factor-setup input').fill(code(0))
+    await press('Switch it on')
+    const codes = page.locator('#factor-codes:not(:empty)')
+    const [recovery = ''] = (await codes.innerText()).split('\n')
+    await page
+      .locator('#factor-state', { hasText: '10 recovery codes' })
+      .waitFor({ state: 'attached' })
+
+    await page.locator('#leave').click()
+    await logIn(page, alice)
+    await page.locator('#code input').fill('000000')
+    await press('Confirm')
+    await page.locator('#code .notice', { hasText: 'code' }).waitFor()
+    const picture = process.env.CODE_SCREENSHOT
+    if (picture !== undefined) await page.screenshot({ path: picture })
+    await page.locator('#code input').fill(recovery)
+    await press('Confirm')
+    await isIn()
+
+    await page.locator('summary', { hasText: 'Passkeys' }).press('Enter')
+    await present(true)
+    await press('Add a passkey')
+    await page.locator('#passkeys li', { hasText: 'not used yet' }).waitFor()
+    // No user chooses a passkey that is offered in the field.
+    await present(false)
+    await page.locator('#leave').click()
+    await page.locator('#passkey').waitFor()
+    await present(true)
+    await page.locator('#passkey').click()
+    await isIn()
+    await page.locator('#passkeys li', { hasText: 'used ' }).waitFor({ state: 'attached' })
+    const others = complaints.filter((text) => !text.startsWith('Failed to load resource: '))
+    t.strictSame(others, [])
+  },
+)

@@ -1,6 +1,7 @@
 import { createAccounts } from './accounts.js'
 import { button, element, find, replaceRows, wordsFor } from './elements.js'
 import { createSession } from './fastify-authn-browser.js'
+import { createFactors } from './factors.js'
 import { createKeysPanel } from './keys.js'
 import { createMailbox } from './mailbox.js'
 
@@ -61,10 +62,15 @@ let requests = 0
 let loading = null
 
 watchRequests()
-const session = createSession({ login: '/app/login', onChange: changed })
+const session = createSession({
+  login: '/app/login',
+  onChange: changed,
+  onStepUp: () => factors.confirm(),
+})
 const keys = createKeysPanel(ask)
 const mailbox = createMailbox(ask)
 const accounts = createAccounts(session, mailbox, load)
+const factors = createFactors(session, accounts.say, () => user)
 
 /** @param {User | null} found who is logged in */
 function show(found) {
@@ -92,6 +98,7 @@ function show(found) {
   notes.replaceChildren()
   sessions.replaceChildren()
   keys.clear()
+  factors.clear()
 }
 
 /**
@@ -210,7 +217,14 @@ async function loadAll() {
   status.textContent = ''
   if (response.ok) show(await response.json())
   if (user === null) return
-  await Promise.all([loadNotes(), keys.load(), loadSessions(), loadPublished(), loadIdentities()])
+  await Promise.all([
+    loadNotes(),
+    keys.load(),
+    loadSessions(),
+    loadPublished(),
+    loadIdentities(),
+    factors.load(),
+  ])
 }
 
 async function loadIdentities() {
@@ -346,10 +360,14 @@ for (const { name, password, role } of people) {
 loginForm.addEventListener('submit', async (event) => {
   event.preventDefault()
   problem.textContent = ''
-  const { ok, error } = await session.logIn(valuesOf(loginForm))
+  const { ok, status, error, body } = await session.logIn(valuesOf(loginForm))
   problem.textContent = error
   if (ok) loginForm.reset()
-  else find('[name=password]', HTMLInputElement).select()
+  if (status === 202) {
+    await factors.finish(
+      /** @type {{ secondFactor: { token: string } }} */ (body).secondFactor.token,
+    )
+  } else find('[name=password]', HTMLInputElement).select()
 })
 
 writeForm.addEventListener('submit', async (event) => {
@@ -384,6 +402,9 @@ find('#requests', HTMLDetailsElement).open = matchMedia('(width >= 48rem)').matc
 // A login with a provider ends here, with `provider` in the address, and where it has failed with `error`.
 const ended = new URLSearchParams(location.search)
 const wasLoggedIn = session.loggedIn
+// After a login with a provider, for which a code is missing: see `page` of the option secondFactor.
+const halfway = location.pathname === '/app/' ? location.hash.slice(1) : ''
+if (halfway !== '') history.replaceState(null, '', location.pathname)
 if (ended.has('provider') || ended.has('connected')) {
   history.replaceState(null, '', location.pathname)
   if (ended.has('provider') && !ended.has('error')) await session.refresh().catch(() => false)
@@ -408,5 +429,7 @@ if (user === null && (wasLoggedIn || !session.loggedIn)) {
   }
   await loadPublished()
 }
+if (halfway !== '') await factors.finish(halfway)
+if (user === null) void factors.offer()
 if (accounts.isOpened) accounts.focus()
 await mailbox.load()

@@ -14,6 +14,7 @@ import type { FastifyInstance } from 'fastify'
 import { accountOptions } from '../accounts.js'
 import { createMailbox } from '../mailbox.js'
 import { keyRoutes } from './keys.js'
+import type { factorOptions } from '../factors.js'
 import { noteRoutes } from './notes.js'
 import { storeOptions } from '../stores.js'
 import { peopleScopes, subject } from '../users.js'
@@ -29,6 +30,7 @@ export function pageRoutes(
   apiKeys: ApiKeys,
   { expiry }: JwtConfig,
   demo: LoginProviderOptions,
+  factors: Awaited<ReturnType<typeof factorOptions>>,
 ) {
   return async (server: FastifyInstance) => {
     const app = server.withTypeProvider<TypeBoxProvider>()
@@ -54,6 +56,8 @@ export function pageRoutes(
       // Users of an OpenID provider get the same session and cookies as those with a password.
       loginWith: { demo },
       accounts: accountOptions(database, apiKeys, mailbox),
+      // GET /app/second-factor, POST /app/login/second-factor, /app/login/passkey and so on
+      ...factors,
       access: { scopesOf: () => peopleScopes },
     })
     await app.register(files, { auth: false })
@@ -135,14 +139,17 @@ async function files(app: FastifyInstance): Promise<void> {
     ['/accounts.js', 'accounts.js', 'text/javascript'],
     ['/mailbox.js', 'mailbox.js', 'text/javascript'],
     ['/keys.js', 'keys.js', 'text/javascript'],
+    ['/factors.js', 'factors.js', 'text/javascript'],
     ['/elements.js', 'elements.js', 'text/javascript'],
     ['/page.css', 'page.css', 'text/css'],
   ] as const) {
     await add(url, new URL(`../page/${file}`, import.meta.url), type)
   }
   // Without a bundler, the page imports the client from here.
-  const client = new URL(import.meta.resolve('fastify-authn/browser'))
-  await add('/fastify-authn-browser.js', client, 'text/javascript')
+  for (const name of ['browser', 'browser/passkeys']) {
+    const client = new URL(import.meta.resolve(`fastify-authn/${name}`))
+    await add(`/fastify-authn-${name.replace('/', '-')}.js`, client, 'text/javascript')
+  }
 
   async function add(url: string, file: URL, type: string): Promise<void> {
     const content = await readFile(file)

@@ -1,0 +1,2 @@
+// The demo serves it from the package.
+export * from 'fastify-authn/browser/passkeys'

@@ -532,7 +532,9 @@ t.test(
     await press('Confirm')
     await page.locator('#code .notice', { hasText: 'code' }).waitFor()
     const picture = process.env.CODE_SCREENSHOT
-    if (picture !== undefined) await page.screenshot({ path: picture })
+    if (picture !== undefined) {
+      await page.screenshot({ path: picture, clip: { x: 290, y: 310, width: 420, height: 280 } })
+    }
     await page.locator('#code input').fill(recovery)
     await press('Confirm')
     await isIn()

@@ -67,6 +67,9 @@ export function create(context: FeatureContext<ResolvedSecondFactor>): Feature {
     },
     routes: () => secondFactorRoutes(path, tools),
     stats: () => ({ ...tools.counts }),
+    get testing() {
+      return tools
+    },
   }
 }
 

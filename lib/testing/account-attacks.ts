@@ -24,7 +24,7 @@ type Body = Account & { token?: string | undefined }
 type Sent = [name: string, status: number, why: string, path: string, body: object, as?: Account]
 
 /** Ends the attacks, because what follows would prove nothing. Its problem is in the report. */
-class Stopped extends Error {}
+export class Stopped extends Error {}
 
 const find = 'findByUsername has to find what is stored by now, by that name and no other'
 const subject = 'findByUsername has to find login.subject, which no two users may share'
@@ -242,7 +242,7 @@ export async function accountAttacks(
 const newPassword = (): string => `aA1-${randomBytes(45).toString('base64url')}`
 
 /** Cookies, or an access token in a body of any form. */
-function sessionOf(response: Response): Record<string, string> {
+export function sessionOf(response: Response): Record<string, string> {
   const cookie = cookiesOf(response)
   return cookie ? { cookie } : { authorization: `Bearer ${/eyJ[\w.-]+/.exec(response.body)?.[0]}` }
 }

@@ -1,0 +1,180 @@
+import { randomBytes, randomInt } from 'node:crypto'
+import type { FastifyInstance, FastifyRequest, LightMyRequestResponse as Response } from 'fastify'
+import { belowLogin, besideLogin, urlOf } from '../login/plugin-routes.js'
+import { sessionOf, Stopped } from './account-attacks.js'
+import { testingError } from './error.js'
+import { hasTestKit, testingOf } from './plugin.js'
+import { AttackReport, statusProblemOf } from './report.js'
+import { watchRequest, type Watched } from './watched.js'
+import type { Account, AccountTools } from '../accounts/tools.js'
+import type { ResolvedLogin } from '../options/resolve.js'
+import type { SecondFactorTools } from '../second-factor/tools.js'
+import type { Authenticator } from '../../types/authenticator.js'
+import type { RequestSession } from '../../types/session-api.js'
+
+/** The options of `factorAttacks`. */
+export interface FactorAttackOptions {
+  /** The body of the login of a user who has a second factor. Nobody else may log in as this user meanwhile. */
+  readonly login: Readonly<Record<string, unknown>>
+  /** Returns a code that was not used, at each of six calls: `() => recoveryCodes.pop()`. */
+  code(): string | undefined
+}
+
+type Headers = Record<string, string>
+type Answer = Pick<Response, 'statusCode'>
+
+const field = 'findByUsername has to return the field of the second factor, by name and by id'
+const swap = 'update has to store, and to compare with "before"'
+const ours = 'this is a fault of fastify-authn'
+
+/**
+ * Tries to get around the second factor of a user by the app's own routes: without a code, with one code several times, by
+ * guesses at once, on a remembered device, by Basic, and with a password that changes in between. It logs in, which uses
+ * up codes and leaves wrong ones counted.
+ * @param app - the app, with `authnTesting`; or the inner scope in which the plugin is registered. `ready()` is called
+ * @returns the report; `report.problems` is empty when all is well
+ * @throws (rejects) ERR_AUTH_TESTING
+ * @example
+ * const report = await factorAttacks(app, { login, code: () => recoveryCodes.pop() })
+ * assert.deepEqual(report.problems, [])
+ */
+export async function factorAttacks(
+  app: FastifyInstance,
+  { login: forms, code }: FactorAttackOptions,
+): Promise<AttackReport> {
+  await app.ready()
+  const door = hasTestKit(app) && testingOf<SecondFactorTools>(app, 'secondFactor')
+  if (!door) {
+    return testingError(
+      'factorAttacks: expected authnTesting and the option "secondFactor" in the app (in an inner scope: pass that scope).',
+    )
+  }
+  const { registration, store, resolved } = door
+  const { path, usernameField, passwordField } = registration.options.login as ResolvedLogin
+  const below = (name: string): string => urlOf(registration.app, belowLogin(path, name))
+  const beside = (name: string): string => urlOf(registration.app, besideLogin(path, name))
+  const [loginUrl, last] = [urlOf(registration.app, path), below('second-factor')]
+  const report = new AttackReport(path, 'factorAttacks')
+  let requests = randomInt(2 ** 22)
+  await play().catch((error: unknown) => {
+    if (!(error instanceof Stopped)) throw error
+  })
+  return report
+
+  async function play(): Promise<void> {
+    const token = await half()
+    await asOther(token)
+    const won = await atOnce(token)
+    await onDevice(won)
+    await basic()
+    const request = await requestWith(sessionOf(won))
+    const { sub } = app.authn.sessions.of(request) as RequestSession
+    await compare(request, sub)
+    await afterReset(request, sub)
+    await guess()
+  }
+
+  async function post(url: string, payload: object, headers: Headers = {}): Promise<Response> {
+    requests += 1
+    // Each request comes from another client, since failures are counted. On loopback, cookies need no prefix.
+    const remoteAddress = `127.${[16, 8, 0].map((bits) => (requests >> bits) & 255).join('.')}`
+    return app.inject({ method: 'POST', url, payload, headers, remoteAddress })
+  }
+
+  function check(name: string, { statusCode: status }: Answer, right: number[], why: string) {
+    report.cases += 1
+    const problem = statusProblemOf(status, right)
+    if (problem) report.problems.push({ case: name, status, why: `${problem}: ${why}` })
+    return problem === undefined
+  }
+
+  /** Logs in with the password. @returns the token of the 202 @throws Stopped */
+  async function half(): Promise<string> {
+    const response = await post(loginUrl, forms)
+    if (!check('login with the password alone', response, [202], field)) throw new Stopped()
+    return response.json<{ secondFactor: { token: string } }>().secondFactor.token
+  }
+
+  async function asOther(token: string): Promise<void> {
+    const headers = { authorization: `Bearer ${token}` }
+    for (const name of ['setup', 'confirm', 'recovery-codes', 'forget-devices', 'disable']) {
+      const response = await post(beside(`second-factor/${name}`), { code: '000000' }, headers)
+      check(`half a login at ${name}`, response, [401], ours)
+    }
+    const refreshed = await post(below('refresh'), { refreshToken: token })
+    check('half a login as a refresh token', refreshed, [401], ours)
+    const changed = await post(last, { token: `${token}x`, code: '000000' })
+    check('half a login that was changed', changed, [401], ours)
+  }
+
+  /** Sends one code three times at once, and once more. @returns the response that has won @throws Stopped */
+  async function atOnce(token: string): Promise<Response> {
+    const body = { token, code: code(), remember: true }
+    const all = await Promise.all([1, 2, 3].map(() => post(last, body)))
+    const won = all.find(({ statusCode }) => statusCode === 200) ?? (all[0] as Response)
+    const why = `${swap}; ${field}; code() has to return an unused one`
+    if (!check('a right code', won, [200], why)) throw new Stopped()
+    for (const each of [...all.filter((other) => other !== won), await post(last, body)])
+      check('one code several times', each, [403], swap)
+    return won
+  }
+
+  async function onDevice({ cookies }: Response): Promise<void> {
+    const device = cookies.find(({ name }) => name.endsWith('device'))
+    if (device === undefined) return void report.leftOut.push('a remembered device: no "remember"')
+    const cookie = `${device.name}=${device.value}`
+    const response = await post(loginUrl, forms, { cookie })
+    if (!check('login on a remembered device', response, [200], field)) return
+    const url = beside('second-factor/setup')
+    check('a remembered device', await post(url, {}, sessionOf(response)), [401], ours)
+  }
+
+  async function basic(): Promise<void> {
+    const [name, password] = [forms[usernameField], forms[passwordField]].map(String)
+    const pair = Buffer.from(`${name}:${password}`).toString('base64')
+    const request = await requestWith({ authorization: `Basic ${pair}` })
+    const authenticator = registration.authenticators.get('basic') as Authenticator
+    const answer = Promise.resolve(authenticator.authenticate(request))
+    const { statusCode = 200 } = (await answer.catch((error) => error as Answer)) as Partial<Answer>
+    check('Basic', { statusCode }, [401], ours)
+  }
+
+  async function requestWith(headers: Headers): Promise<FastifyRequest> {
+    const url = beside('second-factor')
+    const seen = await watchRequest((simulate) => app.inject({ url, headers, simulate }))
+    return (seen as Watched).request
+  }
+
+  /** Asks `update` itself, since a fast database hides that it does not compare. */
+  async function compare(request: FastifyRequest, sub: string): Promise<void> {
+    const user = (await store.find(sub, request)) as object
+    const stored: unknown = await resolved.given.update(user, store.textOf(user), 'another text')
+    check('update with another "before"', { statusCode: stored ? 200 : 403 }, [403], swap)
+  }
+
+  /** Changes the password between password and code, and back. */
+  async function afterReset(request: FastifyRequest, sub: string): Promise<void> {
+    const tools = testingOf<AccountTools>(app, 'accounts')
+    if (!tools) return void report.leftOut.push('a reset in between: no option "accounts"')
+    const token = await half()
+    const account = (await tools.find(sub, request)) as Account
+    const after = { ...account.values, passwordHash: randomBytes(30).toString('base64') }
+    await tools.update(account, after)
+    const response = await post(last, { token, code: code() })
+    await tools.update(account, account.values, after)
+    check('a new password between password and code', response, [401], field)
+  }
+
+  /** Guesses at once; of 30, chance finds a code once in 11,000 times. */
+  async function guess(): Promise<void> {
+    const token = await half()
+    const guesses = Array.from({ length: 30 }, () => String(randomInt(1_000_000)).padStart(6, '0'))
+    const all = await Promise.all(guesses.map((each) => post(last, { token, code: each })))
+    const looked = all.filter(({ statusCode }) => statusCode === 403).slice(0, 5)
+    const others = all.filter((each) => !looked.includes(each))
+    for (const each of others) check('30 guesses at once', each, [429, 503], swap)
+    const after = await post(last, { token, code: code() })
+    check('a code after guesses', after, [200, 429], `${swap}; ${field}`)
+    if (after.statusCode === 429) report.leftOut.push('a code after guesses: the user has to wait')
+  }
+}

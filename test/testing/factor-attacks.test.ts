@@ -1,0 +1,142 @@
+// `factorAttacks` against apps that are fine, and against each mistake of an app that it has to find.
+import t, { type Test } from 'tap'
+import { authnTesting, factorAttacks, type AttackReport } from '../../lib/testing/index.js'
+import { password } from '../helpers/accounts.js'
+import {
+  email,
+  factorApp,
+  factorsOver,
+  type Enabled,
+  type FactorUser,
+} from '../helpers/second-factor.js'
+
+const login = { email, password }
+
+type Update = (user: FactorUser, after: string | null, before: string | null) => Promise<boolean>
+
+interface Broken {
+  /** Gets what stores properly. */
+  update?: (proper: Update, table: FactorUser[]) => Update
+  find?: (row: FactorUser | undefined, name: string | number) => unknown
+}
+
+async function attacked(t: Test, { update: broken, find }: Broken, options: object = {}) {
+  const table: FactorUser[] = []
+  const { findByUsername, update } = factorsOver(table)
+  let isBroken = false
+  const given = broken?.(update, table)
+  const setting = await factorApp(
+    t,
+    {
+      remember: 86_400,
+      update: (...all) => (isBroken && given ? given(...all) : update(...all)),
+    },
+    {
+      userService: {
+        async findByUsername(name: string | number) {
+          const row = await findByUsername(name)
+          return isBroken && find ? find(row, name) : row
+        },
+      },
+      ...options,
+    },
+    (app) => app.register(authnTesting),
+  )
+  const rows = setting.table.map((row) => ({ ...row }))
+  table.push(...rows)
+  const enabled = await setting.enable()
+  isBroken = true
+  return { ...setting, enabled, rows: table }
+}
+
+const attack = async ({ app, enabled }: { app: never; enabled: Enabled }): Promise<AttackReport> =>
+  factorAttacks(app, { login, code: () => enabled.recoveryCodes.pop() })
+
+t.test('apps that are fine', async (t) => {
+  for (const cookies of [true, undefined]) {
+    const setting = await attacked(t, {}, { cookies: cookies ?? true })
+    const report = await attack(setting as never)
+    t.strictSame(report.problems, [])
+    t.ok(report.cases > 35, `${report.cases}`)
+    t.strictSame(report.leftOut, ['a reset in between: no option "accounts"'])
+  }
+})
+
+t.test('without cookies, and with a reset in between', async (t) => {
+  const rows: FactorUser[] = []
+  const accounts = {
+    url: 'https://shop.example',
+    create: () => false,
+    sendMail: () => undefined,
+    update: ({ id }: FactorUser, after: { passwordHash: string | null }) => {
+      const row = rows.find((each) => each.id === id) as FactorUser
+      row.password = after.passwordHash
+      return true
+    },
+  }
+  const { findByUsername, update } = factorsOver(rows)
+  const setting = await factorApp(
+    t,
+    { update },
+    { accounts, userService: { findByUsername } },
+    (app) => app.register(authnTesting),
+  )
+  rows.push(...setting.table)
+  const enabled = await setting.enable()
+  const report = await attack({ ...setting, enabled } as never)
+  t.strictSame(report.problems, [])
+  t.strictSame(report.leftOut, ['a remembered device: no "remember"'])
+})
+
+const mistakes: Record<string, Broken> = {
+  'an update that does not compare': {
+    update:
+      (_, table) =>
+      async ({ id }, after) => {
+        const row = table.find((each) => each.id === id)
+        if (row) row.secondFactor = after
+        return true
+      },
+  },
+  'an update that does not store': { update: () => async () => true },
+  'an update that never succeeds': { update: () => async () => false },
+  'an update that fails': {
+    update: () => async () => {
+      throw new Error('the database')
+    },
+  },
+  'a look-up by name without the field': {
+    find: (row, name) => (name === email && row ? { ...row, secondFactor: undefined } : row),
+  },
+  'a look-up by id without the field': {
+    find: (row, name) => (name === email || !row ? row : { ...row, secondFactor: undefined }),
+  },
+  'a look-up that says that there is none': {
+    find: (row) => row && { ...row, secondFactor: null },
+  },
+}
+
+for (const [name, broken] of Object.entries(mistakes)) {
+  t.test(`${name} is found`, async (t) => {
+    const setting = await attacked(t, broken, { cookies: true })
+    const report = await attack(setting as never)
+    t.not(report.problems.length, 0, String(report))
+    t.throws(() => report.assert())
+  })
+}
+
+t.test('codes of an app, which have to wait after guesses', async (t) => {
+  const setting = await attacked(t, {}, { cookies: true })
+  const { recoveryCodes } = setting.enabled
+  const codes = [...recoveryCodes.slice(0, 1), '000000']
+  const report = await factorAttacks(setting.app, { login, code: () => codes.shift() })
+  t.match(report.leftOut, [/accounts/, /has to wait/])
+})
+
+t.test('a wrong code, and an app without the option', async (t) => {
+  const setting = await attacked(t, {}, { cookies: true })
+  const report = await factorAttacks(setting.app, { login, code: () => 'aaaa-aaaa-aaaa-aaaa' })
+  t.match(report.problems, [{ case: 'a right code', status: 403 }])
+  const other = await factorApp(t, {}, { secondFactor: undefined })
+  await t.rejects(factorAttacks(other.app, { login, code: () => '' }), { code: 'ERR_AUTH_TESTING' })
+})

@@ -25,7 +25,8 @@ export interface Tried {
   readonly after?: Factor
   /** Undefined if the code is right. */
   readonly error?: AuthenticationError
-  readonly isRecovery: boolean
+  /** Recovery codes that are left after one was used. */
+  readonly left?: number
 }
 
 /** Wrong codes in a row without a wait, and those after which no code is looked at (NIST SP 800-63B-4 §3.2.2). */
@@ -34,17 +35,12 @@ const [free, most] = [5, 100]
 /** Milliseconds of the first wait, which then doubles, and of the longest one. */
 const [firstWait, longestWait] = [60_000, 3_600_000]
 
-const recoveryCodes = 10
-
 export const randomId = (): string => randomBytes(12).toString('base64url')
 
 /** @returns new codes of 80 bits in groups of four letters, and their digests */
 export function newRecoveryCodes() {
-  const bare = Array.from({ length: recoveryCodes }, () => base32Of(randomBytes(10)).toLowerCase())
-  return {
-    shown: bare.map((code) => code.replace(/.{4}(?=.)/g, '$&-')),
-    digests: bare.map(digestOf),
-  }
+  const bare = Array.from({ length: 10 }, () => base32Of(randomBytes(10)).toLowerCase())
+  return { shown: bare.map((code) => code.replace(/.{4}(?=.)/g, '$&-')), codes: bare.map(digestOf) }
 }
 
 export const codeInvalid = (cause: string): AuthenticationError =>
@@ -53,35 +49,26 @@ export const codeInvalid = (cause: string): AuthenticationError =>
 /** @param password - the digest of the password hash */
 export function tryCode(factor: Factor, typed: string, password: string): Tried {
   const code = typed.replace(/\s/g, '')
-  return isOfApp(code) ? tryDigits(factor, code, password) : tryRecovery(factor, code)
-}
-
-function tryDigits(factor: Factor, code: string, password: string): Tried {
+  if (!isOfApp(code)) return tryRecovery(factor, code)
   const wait = waitOf(factor, password)
-  if (wait > 0) {
-    const options = { retryAfter: Math.ceil(wait / 1000), cause: 'wrong codes' }
-    return { error: rejection('auth.too-many-attempts', options), isRecovery: false }
-  }
-  const step = stepOf(Buffer.from(factor.secret, 'base64url'), code, factor.step)
+  if (wait > 0)
+    return { error: rejection('auth.too-many-attempts', { retryAfter: Math.ceil(wait / 1000) }) }
+  const step = stepOf(factor.secret, code, factor.step)
   // A double click is no guess.
-  if (step === 'used') return { error: codeInvalid('code was used'), isRecovery: false }
-  if (step !== null) {
-    return { after: { ...factor, step, wrong: 0, wait: null }, isRecovery: false }
-  }
+  if (step === 'used') return { error: codeInvalid('code was used') }
+  if (step !== null) return { after: { ...factor, step, wrong: 0, wait: null } }
   const wrong = factor.wrong + 1
-  const pause = Math.min(longestWait, firstWait * 2 ** (wrong - free))
-  const next = wrong < free ? null : ([Date.now() + pause, password] as const)
-  const after = { ...factor, wrong, wait: next }
-  return { after, error: codeInvalid('code is wrong'), isRecovery: false }
+  const until = Date.now() + Math.min(longestWait, firstWait * 2 ** (wrong - free))
+  const next = wrong < free ? null : ([until, password] as const)
+  return { after: { ...factor, wrong, wait: next }, error: codeInvalid('code is wrong') }
 }
 
 function tryRecovery(factor: Factor, typed: string): Tried {
   const digest = digestOf(typed.replaceAll('-', '').toLowerCase())
   const codes = factor.codes.filter((each) => each !== digest)
-  if (codes.length === factor.codes.length) {
-    return { error: codeInvalid('no code of this user'), isRecovery: true }
-  }
-  return { after: { ...factor, wrong: 0, wait: null, codes }, isRecovery: true }
+  const left = codes.length
+  if (left === factor.codes.length) return { error: codeInvalid('no code of this user') }
+  return { after: { ...factor, wrong: 0, wait: null, codes }, left }
 }
 
 /** Milliseconds until a code is looked at. A new password ends the wait, but not the count. */

@@ -94,15 +94,15 @@ export const enable: Handle = async (tools, request, reply, { token, code }) => 
   requireLevel(request, { fresh, mfa: isOn })
   const { secret, replaces } = readSetup(tools, token, sub)
   const password = tools.passwordOf(found)
-  const { shown, digests } = newRecoveryCodes()
+  const { shown, codes } = newRecoveryCodes()
   // Proves that the store is there, before anything is done.
   await tools.sessions.list(sub)
   const { user } = await tools.store.swap(found, sub, request, (now) => {
     const replaced = tools.store.factorOf(now, sub)?.id ?? null
     if (replaced !== replaces) throw expired('the second factor has changed')
-    const step = stepOf(Buffer.from(secret, 'base64url'), code, -1)
+    const step = stepOf(secret, code, -1)
     if (typeof step !== 'number') throw codeInvalid('the app shows another code')
-    return { after: { id: randomId(), secret, step, wrong: 0, wait: null, codes: digests } }
+    return { after: { id: randomId(), secret, step, wrong: 0, wait: null, codes } }
   })
   tools.counts.enabled += 1
   tools.tell('enabled', sub, request)
@@ -143,11 +143,11 @@ export const confirm: Handle = async (tools, request, reply, { code }, started) 
 export const renewCodes: Handle = async (tools, request) => {
   const { user, sub } = tools.own(request)
   requireLevel(request, { fresh, mfa: true })
-  const { shown, digests } = newRecoveryCodes()
+  const { shown, codes } = newRecoveryCodes()
   await tools.store.swap(user, sub, request, (now) => {
     const factor = tools.store.factorOf(now, sub)
     if (factor === null) throw none()
-    return { after: { ...factor, codes: digests } }
+    return { after: { ...factor, codes } }
   })
   tools.tell('recovery-codes', sub, request)
   return { recoveryCodes: shown }

@@ -83,7 +83,7 @@ export class SecondFactorTools {
     request: FastifyRequest,
     check: (user: object, factor: Factor | null) => Factor,
   ): Promise<object> {
-    const { user, after, error, isRecovery } = await this.store.swap(found, sub, request, (now) =>
+    const { user, error, left } = await this.store.swap(found, sub, request, (now) =>
       tryCode(check(now, this.store.factorOf(now, sub)), code, this.passwordOf(now)),
     )
     if (error?.code === 'ERR_AUTH_CODE_INVALID') {
@@ -91,7 +91,7 @@ export class SecondFactorTools {
       this.tell('failed', sub, request)
     }
     if (error !== undefined) throw error
-    if (isRecovery) this.tell('recovery-code-used', sub, request, after?.codes.length)
+    if (left !== undefined) this.tell('recovery-code-used', sub, request, left)
     return user
   }
 

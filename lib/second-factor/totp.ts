@@ -34,15 +34,16 @@ export const isOfApp = (code: string): boolean => /^\d{6}$/.test(code)
 
 /**
  * The step of a code of six digits: of now, or of one before or after, since clocks differ (RFC 6238 §6).
+ * @param secret - in base64url
  * @param last - the last step that was used: none up to it is accepted (§5.2)
  * @returns null for a wrong code, `used` for one of such a step
  */
-export function stepOf(secret: Uint8Array, typed: string, last: number): number | 'used' | null {
+export function stepOf(secret: string, typed: string, last: number): number | 'used' | null {
   const code = typed.replace(/\s/g, '')
   if (!isOfApp(code)) return null
-  const now = stepAt(Date.now())
+  const [now, bytes] = [stepAt(Date.now()), Buffer.from(secret, 'base64url')]
   const isRight = (step: number): boolean =>
-    timingSafeEqual(Buffer.from(codeAt(secret, step)), Buffer.from(code))
+    timingSafeEqual(Buffer.from(codeAt(bytes, step)), Buffer.from(code))
   const steps = [now, now - 1, now + 1].filter(isRight)
   return steps.find((step) => step > last) ?? (steps.length > 0 ? 'used' : null)
 }

@@ -3,6 +3,7 @@ import t, { type Test } from 'tap'
 import { features } from '../../lib/feature-table.js'
 import type { Feature, SecondFactor } from '../../lib/feature.js'
 import type { BeginOptions } from '../../lib/index.js'
+import { accountsApp, newPassword, password } from '../helpers/accounts.js'
 import { basic, passwords } from '../helpers/app.js'
 import { isFault } from '../helpers/flows.js'
 import { loginApp } from '../helpers/login-app.js'
@@ -96,6 +97,18 @@ t.test('where it cannot be told, nobody gets in', async (t) => {
   const headers = basic('alice', passwords.alice)
   isFault(t, await app.inject({ url: '/basic', headers }), 'ERR_AUTH_AUTHENTICATOR')
 })
+
+t.test(
+  'a changed password asks for no second factor: the session had its level before',
+  async (t) => {
+    let isSet = false
+    const { send, logIn } = await accountsApp(t, {}, on(t, { isOn: () => isSet }))
+    const headers = await logIn()
+    isSet = true
+    const change = { currentPassword: password, password: newPassword }
+    t.equal(await send('/password/change', change, headers), '200 tokens')
+  },
+)
 
 t.test('startup fails for two features that ask', async (t) => {
   const both = { ...on(t), ...on(t, {}, 'more') }

@@ -87,6 +87,18 @@ t.test('a user logs in, and with other keys of the provider again', async (t) =>
   t.match(again, { status: 303, to: '/', name: 'bob' })
 })
 
+t.test('with ?max_age=0 the provider asks again and says when, else it says nothing', async (t) => {
+  const provider = await realProvider(t)
+  const shop = await openShop(t, provider.issuer)
+  const started = Math.floor(Date.now() / 1000)
+  await shop.finish(await shop.choose('alice'))
+  const again = await shop.finish(await shop.choose('alice', '?max_age=0'))
+  t.match(again, { status: 303, to: '/', name: 'alice' })
+  const [first, second] = shop.seen
+  t.equal(first?.auth_time, undefined)
+  t.ok(Number(second?.auth_time) >= started)
+})
+
 t.test('a user who has logged in with a password links an account', async (t) => {
   const provider = await realProvider(t)
   const owners = new Map<string, string>()

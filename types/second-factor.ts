@@ -36,6 +36,14 @@ export interface SecondFactorOptions<Stored extends object = StoredUser> {
   routeOptions?: Omit<RouteShorthandOptions, 'validatorCompiler' | 'attachValidation'> | undefined
 }
 
+/** What the 202 of a login asks for. */
+export interface AskedSecondFactor {
+  /** The token for `POST /login/second-factor`. */
+  readonly token: string
+  /** Seconds for which it works. */
+  readonly expiresIn: number
+}
+
 /** `app.authn.secondFactor`. */
 export interface SecondFactor {
   /**
@@ -73,10 +81,10 @@ export interface SecondFactorEvent {
 declare module './login.js' {
   interface LoginBody {
     /**
-     * With the status 202, in place of tokens: the user has a second factor. `POST /login/second-factor` takes this token, for
-     * `expiresIn` seconds, and a code.
+     * With the status 202, in place of tokens: the user has a second factor. `POST /login/second-factor` takes this token and
+     * a code.
      */
-    readonly secondFactor?: { readonly token: string; readonly expiresIn: number }
+    readonly secondFactor?: AskedSecondFactor
   }
 }
 

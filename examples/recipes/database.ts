@@ -7,8 +7,7 @@ export const database = new PGlite()
 await database.exec(`create table users (
   id bigint generated always as identity primary key,
   email text unique,
-  password text,
-  "secondFactor" text
+  password text
 );
 create table passkeys (id text primary key, owner bigint not null, data jsonb not null)`)
 
@@ -17,8 +16,6 @@ export interface User {
   readonly email: string
   /** The hash; null for a user who has no password. */
   readonly password: string | null
-  /** What the option `secondFactor` stores; null for none. */
-  readonly secondFactor: string | null
 }
 
 /** The rows. */

@@ -6,8 +6,6 @@ const leastBytes = 32
 const algorithm = 'aes-256-gcm'
 const [ivBytes, tagBytes] = [12, 16]
 
-export type Box = ReturnType<typeof openBox>
-
 export const fault = (problem: string, cause?: unknown): Error =>
   faultOf('ERR_AUTH_SECOND_FACTOR', new Error(`fastify-authn: ${problem}`, { cause }))
 

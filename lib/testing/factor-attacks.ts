@@ -111,11 +111,12 @@ export async function factorAttacks(
   async function atOnce(token: string): Promise<Response> {
     const body = { token, code: code(), remember: true }
     const all = await Promise.all([1, 2, 3].map(() => post(last, body)))
-    const won = all.find(({ statusCode }) => statusCode === 200) ?? (all[0] as Response)
+    const again = await post(last, body)
+    const won = all.find(({ statusCode }) => statusCode === 200) ?? again
     const why = `${swap}; ${field}; code() has to return an unused one`
     if (!check('a right code', won, [200], why)) throw new Stopped()
-    for (const each of [...all.filter((other) => other !== won), await post(last, body)])
-      check('one code several times', each, [403], swap)
+    for (const each of [...all, again])
+      if (each !== won) check('one code several times', each, [403], swap)
     return won
   }
 
@@ -170,8 +171,8 @@ export async function factorAttacks(
     const token = await half()
     const guesses = Array.from({ length: 30 }, () => String(randomInt(1_000_000)).padStart(6, '0'))
     const all = await Promise.all(guesses.map((each) => post(last, { token, code: each })))
-    const looked = all.filter(({ statusCode }) => statusCode === 403).slice(0, 5)
-    const others = all.filter((each) => !looked.includes(each))
+    const looked = new Set(all.filter(({ statusCode }) => statusCode === 403).slice(0, 5))
+    const others = all.filter((each) => !looked.has(each))
     for (const each of others) check('30 guesses at once', each, [429, 503], swap)
     const after = await post(last, { token, code: code() })
     check('a code after guesses', after, [200, 429], `${swap}; ${field}`)

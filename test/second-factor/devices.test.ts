@@ -4,15 +4,7 @@ import t, { type Test } from 'tap'
 import { movedClock, password } from '../helpers/accounts.js'
 import { cost } from '../helpers/app.js'
 import { cookiesOf, linesOf, tls } from '../helpers/cookies.js'
-import {
-  answerOf,
-  bodyOf,
-  codeNow,
-  email,
-  factorApp,
-  sessionOf,
-  type FactorApp,
-} from '../helpers/second-factor.js'
+import { answerOf, bodyOf, codeNow, email, factorApp, sessionOf } from '../helpers/second-factor.js'
 
 type Headers = Record<string, string>
 

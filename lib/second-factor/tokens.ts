@@ -19,7 +19,7 @@ interface Claims {
     readonly validAfter: number
   }
   /** `box` has the encrypted secret, and the id of the factor that it replaces. */
-  readonly setup: { readonly sub: string | number; readonly box: string }
+  readonly setup: { readonly box: string }
   readonly device: { readonly sub: string | number; readonly states: readonly string[] }
 }
 

@@ -32,6 +32,8 @@ async function setUp({ post }: FactorApp, headers: Headers): Promise<Setup> {
   return JSON.parse(response.body) as Setup
 }
 
+const idOf = (user: object): number => (user as { id: number }).id
+
 /** The clock at the beginning of a step. */
 function clockOf(t: Test) {
   const clock = movedClock(t)
@@ -122,6 +124,18 @@ t.test('a setup is that of its user, and of ten minutes', async (t) => {
   t.equal(await enable(await logIn()), expired)
   const later = { token: login, code: codeNow(secret) }
   t.equal(await send('/login/second-factor', later), expired)
+})
+
+t.test('a setup and a login are of one registration', async (t) => {
+  const one = await factorApp(t)
+  const login = { path: '/admin/login', usernameField: 'email', subject: idOf }
+  const other = await factorApp(t, {}, { login })
+  const { secret } = await one.enable()
+  other.stored().secondFactor = one.stored().secondFactor ?? null
+  other.stored().password = one.stored().password
+  const body = { token: await one.half(), code: codeNow(secret, 1) }
+  t.equal(await other.send('/admin/login/second-factor', body), expired)
+  t.equal(await one.send('/login/second-factor', body), '200 tokens')
 })
 
 t.test('a setup whose key is gone has expired', async (t) => {

@@ -45,7 +45,7 @@ export function openBox(secrets: readonly (string | Uint8Array)[]) {
       const bytes = Buffer.from(encoded, 'base64url')
       const iv = bytes.subarray(0, ivBytes)
       try {
-        const decipher = createDecipheriv(algorithm, key, iv, { authTagLength: tagBytes })
+        const decipher = createDecipheriv(algorithm, key, iv)
         decipher.setAAD(Buffer.from(about))
         decipher.setAuthTag(bytes.subarray(ivBytes, ivBytes + tagBytes))
         const sealed = bytes.subarray(ivBytes + tagBytes)

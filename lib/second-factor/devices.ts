@@ -4,7 +4,6 @@ import { setCookie } from '../http/cookie.js'
 import { cookieStart, isLocal, type CookieSettings } from '../http/cookie-names.js'
 import { cookieOf } from '../request/state.js'
 import type { FactorTokens } from './tokens.js'
-import type { Sub } from './store.js'
 
 export type Devices = ReturnType<typeof rememberedDevices>
 
@@ -16,23 +15,22 @@ export function rememberedDevices(
 ) {
   const nameFor = (host: '__Host-' | ''): string => `${cookieStart(host, jar)}device`
   const isInProduction = isProduction()
-  const isOf = (token: unknown, sub: Sub, state: string): boolean => {
+  const isOf = (token: unknown, state: string): boolean => {
     if (typeof token !== 'string') return false
     try {
-      const claims = tokens.read('device', token)
-      return claims.sub === sub && claims.states.includes(state)
+      return tokens.read('device', token).states.includes(state)
     } catch {
       return false
     }
   }
   return {
-    /** @param state - see `stateOf` in tools.ts: after a new password or factor, a device is forgotten */
-    has: (request: FastifyRequest, sub: Sub, state: string): boolean =>
+    /** @param state - see `stateOf` in tools.ts: of one user, and until the password or the factor changes */
+    has: (request: FastifyRequest, state: string): boolean =>
       // A callback has no `Origin`, by which `isLocal` would know a page at https.
-      [nameFor('__Host-'), nameFor('')].some((name) => isOf(cookieOf(request, name), sub, state)),
-    remember(reply: FastifyReply, sub: Sub, states: readonly string[]): void {
+      [nameFor('__Host-'), nameFor('')].some((name) => isOf(cookieOf(request, name), state)),
+    remember(reply: FastifyReply, states: readonly string[]): void {
       const isSecure = isInProduction || !isLocal(reply.request)
-      const value = tokens.make('device', { sub, states }, seconds)
+      const value = tokens.make('device', { states }, seconds)
       const name = nameFor(isSecure ? '__Host-' : '')
       // Strict would miss the callback, to which a provider leads.
       const cookie = { name, value, maxAge: seconds, isSecure, sameSite: 'Lax' } as const

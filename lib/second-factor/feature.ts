@@ -37,7 +37,7 @@ export function create(context: FeatureContext<ResolvedSecondFactor>): Feature {
       const factor = tools.store.factorOf(user, sub)
       if (factor === null) return null
       const state = tools.stateOf(user, factor)
-      if (devices?.has(request, sub, state)) return null
+      if (devices?.has(request, state)) return null
       // The hash may be replaced by this login, or not if the app cannot store it.
       const states = [state, ...(replacement ? [tools.stateOf(user, factor, replacement)] : [])]
       const began = Date.now() - (performance.now() - started)

@@ -50,7 +50,7 @@ export const logIn: Handle = async (tools, request, reply, { token, code, rememb
     started: performance.now() - Math.max(0, Date.now() - began),
     isSame: (now) => isOf(now, store.factorOf(now, sub)),
   })
-  if (remember) devices?.remember(reply, sub, states)
+  if (remember) devices?.remember(reply, states)
   return body
 }
 

@@ -20,7 +20,7 @@ interface Claims {
   }
   /** `box` has the encrypted secret, and the id of the factor that it replaces. */
   readonly setup: { readonly box: string }
-  readonly device: { readonly sub: string | number; readonly states: readonly string[] }
+  readonly device: { readonly states: readonly string[] }
 }
 
 type Kind = keyof Claims

@@ -43,6 +43,14 @@ t.test('a remembered device is not asked for a code, but its session is not mfa'
   const settings = await post('/second-factor/setup', undefined, { ...tls, ...sessionOf(next) })
   t.equal(settings.statusCode, 401)
   t.match(settings.headers['www-authenticate'], /acr_values="mfa"/)
+  const strongest = await post('/second-factor/setup', undefined, {
+    ...tls,
+    ...sessionOf(response),
+  })
+  const setup = JSON.parse(strongest.body) as Record<'secret' | 'token', string>
+  const replacing = { token: setup.token, code: codeNow(setup.secret) }
+  const weak = { ...tls, ...sessionOf(next) }
+  t.equal((await post('/second-factor/enable', replacing, weak)).statusCode, 401, 'not mfa')
   const confirmed = await post(
     '/second-factor/confirm',
     { code: codeNow(secret, 1) },
@@ -86,7 +94,7 @@ for (const [name, end] of Object.entries(ends)) {
 }
 
 t.test('it is of one user, and no other cookie is one', async (t) => {
-  const { ask, device, table, name, enable, logIn, app } = await remembered(t)
+  const { ask, device, table, name, enable, logIn, app, post, secret } = await remembered(t)
   await enable(await logIn('bob@example.com'))
   t.equal(await ask(device, 'bob@example.com'), 202)
   const { cookie } = device
@@ -96,6 +104,10 @@ t.test('it is of one user, and no other cookie is one', async (t) => {
   const forged = app.jwtService.generateTokenWithClaims(claims, undefined, { typ: 'device+jwt' })
   t.equal(await ask({ cookie: `${name}=${forged}` }), 202)
   const token = cookie.slice(name.length + 1)
+  const half = bodyOf(await post('/login', forms)).secondFactor.token
+  t.equal(await ask({ cookie: `${name}=${half}` }), 202, 'the token of a login')
+  const login = { token, code: codeNow(secret, 1) }
+  t.equal(answerOf(await post('/login/second-factor', login)), '401 ERR_AUTH_LOGIN_EXPIRED')
   const headers = { authorization: `Bearer ${token}` }
   t.equal((await app.inject({ url: '/me', headers })).statusCode, 401)
   t.equal(table.length, 2)

@@ -237,19 +237,19 @@ t.test('only a session of the user changes settings', async (t) => {
 })
 
 t.test('support removes a second factor', async (t) => {
-  const { app, enable, stored, send, events, half } = await factorApp(t, {}, {}, (app) => {
+  let [lost, isBusy] = [0, false]
+  const update: FactorApp['store'] = (user, after, before) =>
+    isBusy && (lost += 1) <= 20 ? false : setting.store(user, after, before)
+  const setting = await factorApp(t, { update }, {}, (app) => {
     app.post<{ Body: { name: string } }>('/support', async (request) => ({
       removed: await app.authn.secondFactor.disable(request.body.name, request),
     }))
   })
+  const { app, enable, stored, send, events } = setting
   const disable = (name: unknown): Promise<string> => send('/support', { name })
-  const { secret } = await enable()
-  const token = await half()
-  const guesses = Array.from({ length: 20 }, () =>
-    send('/login/second-factor', { token, code: wrongCode(secret) }),
-  )
-  const [answer] = await Promise.all([disable(email), ...guesses])
-  t.equal(answer, '200 {"removed":true}', 'while others guess')
+  await enable()
+  isBusy = true
+  t.equal(await disable(email), '200 {"removed":true}', 'while others change it')
   t.equal(stored().secondFactor, null)
   t.match(
     events.filter(({ action }) => action === 'disabled'),

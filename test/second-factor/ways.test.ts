@@ -2,6 +2,7 @@
 import bcrypt from 'bcrypt'
 import t, { type Test } from 'tap'
 import type { AccountMail } from '../../lib/index.js'
+import { authnTesting, logInWith } from '../../lib/testing/index.js'
 import { movedClock, newPassword, password } from '../helpers/accounts.js'
 import { basic, type TestApp } from '../helpers/app.js'
 import { cookiesOf } from '../helpers/cookies.js'
@@ -204,6 +205,15 @@ t.test('a user who changes while the code is looked at', async (t) => {
   Object.assign(table[0] as FactorUser, before)
   change = () => void table.splice(0)
   t.equal(await setting.send('/second-factor/confirm', confirm, headers), expired, 'deleted')
+  table.push(before)
+  change = () => undefined
+  const setup = bodyOf(await setting.post('/second-factor/setup', undefined, headers)) as {
+    token: string
+    secret?: string
+  }
+  change = (row) => (row.password = changed)
+  const enabling = { token: setup.token, code: codeNow(String(setup.secret)) }
+  t.equal(await setting.send('/second-factor/enable', enabling, headers), expired, 'enabled')
 })
 
 t.test('a login during which a second factor is enabled begins no session', async (t) => {
@@ -227,6 +237,26 @@ t.test('a login during which a second factor is enabled begins no session', asyn
     Object.assign(table[0] as FactorUser, { secondFactor: null })
     t.strictSame(await setting.app.authn.sessions.list(1), [])
   }
+})
+
+t.test('a login with a provider leads to the page that asks for the code', async (t) => {
+  const corp = { issuer: 'https://id.example', clientId: 'shop', username: () => 1 }
+  const options = { cookies: true, loginWith: { corp } }
+  const setting = await factorApp(t, { page: '/code?from=corp' }, options, (app) =>
+    app.register(authnTesting),
+  )
+  const before = await logInWith(setting.app, 'corp', { sub: '7' })
+  t.equal(before.response.headers.location, '/')
+  const { secret } = await setting.enable({ ...before.headers })
+  const { response, headers } = await logInWith(setting.app, 'corp', { sub: '7' })
+  t.equal(response.statusCode, 303)
+  const [page, token = ''] = String(response.headers.location).split('#')
+  t.equal(page, '/code?from=corp')
+  t.notMatch(headers.cookie, /token|refresh/, 'no session')
+  const done = await setting.post(login, { token, code: codeNow(secret, 1) })
+  t.equal(done.statusCode, 200)
+  const { statusCode } = await setting.app.inject({ url: '/mfa', headers: sessionOf(done) })
+  t.equal(statusCode, 200)
 })
 
 t.test('a change of password keeps the level of the session', async (t) => {

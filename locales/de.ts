@@ -37,4 +37,5 @@ export const de = {
   'auth.login-again': 'Bitte melden Sie sich dafür erneut an.',
   'auth.too-many-mails':
     'Es wurden zu viele E-Mails angefordert. Bitte versuchen Sie es später erneut.',
+  'auth.code-invalid': 'Dieser Code ist falsch oder wurde schon verwendet.',
 } satisfies Partial<Catalogue>

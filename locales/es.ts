@@ -35,4 +35,5 @@ export const es = {
   'auth.login-again': 'Inicie sesión de nuevo para hacer esto.',
   'auth.too-many-mails':
     'Se han solicitado demasiados correos electrónicos. Inténtelo de nuevo más tarde.',
+  'auth.code-invalid': 'Este código es incorrecto o ya se ha utilizado.',
 } satisfies Partial<Catalogue>

@@ -36,4 +36,5 @@ export const fr = {
   'auth.current-password': 'Le mot de passe actuel est incorrect.',
   'auth.login-again': 'Veuillez vous reconnecter pour effectuer cette action.',
   'auth.too-many-mails': 'Trop d’e-mails ont été demandés. Veuillez réessayer plus tard.',
+  'auth.code-invalid': 'Ce code est incorrect ou a déjà été utilisé.',
 } satisfies Partial<Catalogue>

@@ -35,4 +35,5 @@ export const it = {
   'auth.current-password': 'La password attuale non è corretta.',
   'auth.login-again': 'Effettuare di nuovo l’accesso per eseguire questa operazione.',
   'auth.too-many-mails': 'Sono state richieste troppe e-mail. Riprovare più tardi.',
+  'auth.code-invalid': 'Questo codice è errato o è già stato usato.',
 } satisfies Partial<Catalogue>

@@ -34,4 +34,5 @@ export const nl = {
   'auth.current-password': 'Het huidige wachtwoord is onjuist.',
   'auth.login-again': 'Log opnieuw in om dit te doen.',
   'auth.too-many-mails': 'Er zijn te veel e-mails aangevraagd. Probeer het later opnieuw.',
+  'auth.code-invalid': 'Deze code is onjuist of al gebruikt.',
 } satisfies Partial<Catalogue>

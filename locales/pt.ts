@@ -33,4 +33,5 @@ export const pt = {
   'auth.current-password': 'A palavra-passe atual está incorreta.',
   'auth.login-again': 'Inicie sessão novamente para fazer isto.',
   'auth.too-many-mails': 'Foram pedidos demasiados e-mails. Tente novamente mais tarde.',
+  'auth.code-invalid': 'Este código está errado ou já foi utilizado.',
 } satisfies Partial<Catalogue>

@@ -166,7 +166,6 @@ export async function factorAttacks(
     check('a new password between password and code', response, [401], field)
   }
 
-  /** Guesses at once; of 30, chance finds a code once in 11,000 times. */
   async function guess(): Promise<void> {
     const token = await half()
     const guesses = Array.from({ length: 30 }, () => String(randomInt(1_000_000)).padStart(6, '0'))

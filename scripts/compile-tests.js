@@ -25,7 +25,7 @@ const files = folders
  * they run again where it is installed; so are those that take long, or change what others need. The first row counts.
  */
 const shared = Object.entries({
-  '': 'feature|app/fastify|browser/(passkeys-)?pages|passwords/engine-(node|none)|flows/(apps-browser|bcrypt-work|cross-site-browser|demo|demo-page|docs-page|faults-under-load|late-import|login-with-(browser|processes)|rotation)|request/storage|sessions/(startup|stores/faults)|(accounts|api-keys|passkeys)/processes|login-with/identities|recipes/(accounts|identities)',
+  '': 'feature|app/fastify|browser/(passkeys-)?pages|passwords/engine-(node|none)|flows/(apps-browser|bcrypt-work|cross-site-browser|demo|demo-page|docs-page|faults-under-load|late-import|login-with-(browser|processes)|rotation)|request/storage|sessions/(startup|stores/faults)|(accounts|api-keys|passkeys|second-factor)/processes|login-with/identities|recipes/(accounts|identities|passkeys|second-factor)',
   'oidc-provider': 'flows/(login-with|oidc)-provider',
   'flows-more': 'flows/(clock|context|diagnostics|openapi|password-queue|throttle)',
   'examples-mcp': 'examples/mcp.*',
@@ -39,7 +39,7 @@ const shared = Object.entries({
   browser: 'browser/.*|testing/account-attacks',
   sessions: '(sessions|testing)/.*|api-keys/(api|options|owners|requests|scopes)',
   'login-with': 'login-with/.*',
-  accounts: '(accounts|passkeys)/.*',
+  accounts: '(accounts|passkeys|second-factor)/.*',
   small:
     'architecture|errors|events|locales|scripts/check-publish|(app|authenticators|common|cookies|guard|http|marks|openapi|options|passwords|request|throttle|users)/.*',
 }).map(([name, tests]) => [name, new RegExp(`^test/(?:${tests})\\.test\\.ts$`)])

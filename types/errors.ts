@@ -18,6 +18,8 @@ export interface RejectionCodes {
   ERR_AUTH_JWT_EXPIRED: 401
   /** An authenticator of the app has thrown an error with a text of its own. */
   ERR_AUTH_REFUSED: 401
+  /** The token between two steps was changed, has expired, or is of another user; or the user has changed. */
+  ERR_AUTH_LOGIN_EXPIRED: 401
   /** The mark asks for several factors, or for an authentication that is not as old. */
   ERR_AUTH_INSUFFICIENT_AUTHENTICATION: 401
   /** A scope that the mark requires is missing. */

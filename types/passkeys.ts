@@ -100,8 +100,6 @@ declare module './authn.js' {
 
 declare module './errors.js' {
   interface RejectionCodes {
-    /** The token of a log-in was changed, has expired, or is of another user. */
-    ERR_AUTH_LOGIN_EXPIRED: 401
     /** The response of an authenticator is not valid, or the passkey is unknown. */
     ERR_AUTH_PASSKEY_INVALID: 403
     /** The passkey is the only way in that the user has. */

@@ -121,8 +121,6 @@ declare module './errors.js' {
   interface RejectionCodes {
     /** The code of a second factor is wrong, or was used before. */
     ERR_AUTH_CODE_INVALID: 403
-    /** The token between two steps was changed, has expired, or is of another user; or the user has changed. */
-    ERR_AUTH_LOGIN_EXPIRED: 401
   }
   interface FaultCodes {
     /** A stored second factor cannot be read, its field is missing, or `secondFactor.update` has failed. */

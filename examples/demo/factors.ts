@@ -2,7 +2,6 @@ import type {
   Passkey,
   PasskeysOptions,
   SecondFactorOptions,
-  StoredUser,
   UserService,
 } from 'fastify-authn'
 import { secondFactorKey } from './keys.js'
@@ -27,7 +26,7 @@ export function withFactors(users: UserService, database: Database): UserService
 
 /** The options `secondFactor` and `passkeys`, over the database. */
 export async function factorOptions(settings: Settings, database: Database) {
-  const secondFactor: SecondFactorOptions<StoredUser> = {
+  const secondFactor: SecondFactorOptions = {
     key: await secondFactorKey(settings),
     issuer: 'fastify-authn demo',
     page: '/app/',
@@ -39,7 +38,7 @@ export async function factorOptions(settings: Settings, database: Database) {
       return updated.length > 0
     },
   }
-  const passkeys: PasskeysOptions<StoredUser> = {
+  const passkeys: PasskeysOptions = {
     // Passkeys belong to a domain, so not to 127.0.0.1. With PORT=0 the port is not known yet, and they do not work.
     origin: `http://localhost:${settings.port}`,
     name: 'fastify-authn demo',

@@ -48,6 +48,7 @@ const rejections: { [Code in RejectionCode]?: RejectionRow } = Object.assign(Obj
   ERR_AUTH_JWT_NOT_VALID_YET: row(401, 'auth.jwt-not-valid-yet', 'The token is not valid yet'),
   ERR_AUTH_JWT_EXPIRED: row(401, 'auth.jwt-expired', 'The token expired'),
   ERR_AUTH_REFUSED: row(401, null, 'The token is not accepted'),
+  ERR_AUTH_LOGIN_EXPIRED: row(401, 'auth.login-expired', 'The login has expired'),
   ERR_AUTH_INSUFFICIENT_AUTHENTICATION: row(
     401,
     'auth.insufficient-authentication',

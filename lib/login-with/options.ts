@@ -6,7 +6,7 @@ import { checkAddress } from '../options/address.js'
 import { ignoreRejection, isPlain } from '../common/objects.js'
 import { anyFunction, byName, flag, oneOf, optional, strict, text } from '../options/check.js'
 import { withDefaults } from '../options/defaults.js'
-import { mfaSchema } from '../request/level-rules.js'
+import { mfaSchema } from '../request/mfa-option.js'
 import { tokenRules } from '../options/jwt-schemas.js'
 import type { LoginProviderOptions } from '../../types/login-with.js'
 

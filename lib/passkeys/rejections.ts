@@ -2,7 +2,6 @@ import { row, type RejectionTable } from '../errors/rejections.js'
 
 export const rejections: RejectionTable = {
   codes: {
-    ERR_AUTH_LOGIN_EXPIRED: row(401, 'auth.login-expired', 'The login has expired'),
     ERR_AUTH_PASSKEY_INVALID: row(403, 'auth.passkey-invalid', 'The passkey is not accepted'),
     ERR_AUTH_PASSKEY_LAST: row(409, 'auth.passkey-last', 'The passkey is the only way to log in'),
   },

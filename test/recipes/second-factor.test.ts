@@ -2,8 +2,8 @@
 import { randomBytes } from 'node:crypto'
 import bcrypt from 'bcrypt'
 import t from 'tap'
+import { totpCode } from 'fastify-authn/testing'
 import { database } from '../../examples/recipes/database.js'
-import { totpCode } from '../../lib/testing/index.js'
 
 process.env.AUTH_JWT_SECRET = randomBytes(64).toString('base64url')
 process.env.SECOND_FACTOR_KEY = randomBytes(64).toString('base64url')

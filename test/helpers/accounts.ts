@@ -205,10 +205,10 @@ export async function accountsApp(
   }
 }
 
-/** The clock of this process, which a test sets forward until it ends. */
+/** The clock of this process, which stands still unless a test sets it forward, until that ends. */
 export function movedClock(t: Test): { ahead(seconds: number): void } {
-  const { now } = Date
+  const start = Date.now()
   let moved = 0
-  t.intercept(Date, 'now', { value: () => now() + moved })
+  t.intercept(Date, 'now', { value: () => start + moved })
   return { ahead: (seconds) => void (moved += seconds * 1000) }
 }

@@ -222,8 +222,6 @@ declare module './errors.js' {
 
 declare module './messages.js' {
   interface Catalogue {
-    /** Your login has expired. Please try again. */
-    readonly 'auth.login-expired': string
     /** The login was not successful. */
     readonly 'auth.login-failed': string
     /** This account of the provider belongs to another user. */

@@ -18,6 +18,8 @@ export interface Catalogue {
   readonly 'auth.overloaded': string
   /** Too many failed attempts. Please try again later. */
   readonly 'auth.too-many-attempts': string
+  /** Your login has expired. Please try again. */
+  readonly 'auth.login-expired': string
   /** Please confirm that it is you. */
   readonly 'auth.insufficient-authentication': string
   /** Your credentials do not allow this action. */

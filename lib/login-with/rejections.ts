@@ -13,7 +13,6 @@ export const rejections: RejectionTable = {
     ERR_AUTH_LINK_TAKEN: row(409, 'auth.link-taken', 'The account is linked to another user'),
   },
   messages: {
-    'auth.login-expired': 'Your login has expired. Please try again.',
     'auth.login-failed': 'The login was not successful.',
     'auth.link-taken': 'This account of the provider belongs to another user.',
   },

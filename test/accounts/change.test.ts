@@ -142,6 +142,13 @@ t.test('a login rehashes an old hash, and a change of password does not', async 
   t.notOk(app.authn.needsRehash(String(table[0]?.password)))
 })
 
+t.test('a user who is deleted while the password changes gets no session', async (t) => {
+  const { table, send, logIn } = await accountsApp(t, {
+    update: () => table.splice(0, 1).length > 0,
+  })
+  t.equal(await send('/password/change', change, await logIn()), '403 ERR_AUTH_LOGIN_REFUSED')
+})
+
 t.test('the second of two changes at once leaves the session of the first alone', async (t) => {
   const { post, me, logIn } = await accountsApp(t)
   const headers = await logIn()

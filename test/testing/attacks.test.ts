@@ -72,13 +72,17 @@ t.test('every attack is rejected by jwt and Basic routes', async (t) => {
 
 t.test('authAttacks() takes a good token for an app that cannot sign', async (t) => {
   const issuer = await ours(t, { jwt: { rsa, signingMethod: 'RS256' } })
-  const { app } = await ours(t, {
-    jwt: { rsa: { public: publicPem(keys.rsa.publicKey) }, signingMethod: 'RS256' },
-  })
-  const good = `Bearer ${issuer.app.jwtService.generateToken('alice')}`
+  const jwt = { rsa: { public: publicPem(keys.rsa.publicKey) }, signingMethod: 'RS256' } as const
+  const { app } = await ours(t, { jwt }, { fresh: 600 })
+  const auth_time = Math.floor(Date.now() / 1000)
+  const good = `Bearer ${issuer.app.jwtService.generateTokenWithClaims({ sub: 'alice', auth_time })}`
   const report = await authAttacks(app, { url: '/me', good })
   t.strictSame(report.problems, [])
   t.ok(report.leftOut.includes('expired (the key that signs is not known)'), String(report))
+  t.ok(
+    report.leftOut.some((each) => each.startsWith('tokens of another level')),
+    String(report),
+  )
   t.notOk(report.leftOut.some((each) => each.startsWith('confused')))
 })
 

@@ -1,35 +1,28 @@
 import { randomBytes } from 'node:crypto'
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import { declaredProperty } from '../common/objects.js'
 import { rejection } from '../errors/errors.js'
 import { requireLevel } from '../guard/level.js'
 import { codeInvalid, newRecoveryCodes, randomId, type Factor } from './factor.js'
 import { expired } from './tokens.js'
 import { base32Of, stepOf } from './totp.js'
+import type { HandleOf } from '../login/feature-routes.js'
 import type { Sub } from './store.js'
 import type { SecondFactorTools } from './tools.js'
 
-export interface Body {
+interface Body {
   readonly token: string
   readonly code: string
   readonly remember?: boolean
 }
 
-/** @returns the body of the response; null for a 204 */
-export type Handle = (
-  tools: SecondFactorTools,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  body: Body,
-  started: number,
-) => Promise<object | null>
+type Handle = HandleOf<SecondFactorTools, Body>
 
 /** Seconds for which an authentication is fresh enough to change a second factor. */
 const fresh = 600
 
 const none = (): Error => rejection('auth.forbidden', { cause: 'no second factor' })
 
-export const logIn: Handle = async (tools, request, reply, { token, code, remember }) => {
+export const logIn: Handle = async (tools, { token, code, remember }, request, reply) => {
   const { sub, states, amr, began, validAfter } = tools.tokens.read('login', token)
   const { store, devices } = tools
   const found = await store.find(sub, request)
@@ -54,7 +47,7 @@ export const logIn: Handle = async (tools, request, reply, { token, code, rememb
   return body
 }
 
-export const status: Handle = async (tools, request, reply) => {
+export const status: Handle = async (tools, _body, request, reply) => {
   const { user, sub } = tools.own(request)
   void reply.header('cache-control', 'no-store')
   const factor = tools.store.factorOf(user, sub)
@@ -70,7 +63,7 @@ interface Setup {
 
 const aboutSetup = (sub: Sub): string => `setup of ${sub}`
 
-export const setUp: Handle = async (tools, request) => {
+export const setUp: Handle = async (tools, _body, request) => {
   const { user, sub, isOn } = tools.own(request)
   requireLevel(request, { fresh, mfa: isOn })
   const { box, accountField, given } = tools.resolved
@@ -89,7 +82,7 @@ export const setUp: Handle = async (tools, request) => {
   }
 }
 
-export const enable: Handle = async (tools, request, reply, { token, code }) => {
+export const enable: Handle = async (tools, { token, code }, request, reply) => {
   const { user: found, sub, amr, isOn } = tools.own(request)
   requireLevel(request, { fresh, mfa: isOn })
   const { secret, replaces } = readSetup(tools, token, sub)
@@ -126,7 +119,7 @@ function readSetup({ tokens, resolved }: SecondFactorTools, token: string, sub: 
 }
 
 /** The session that it begins takes the place of the one that it was asked in. */
-export const confirm: Handle = async (tools, request, reply, { code }, started) => {
+export const confirm: Handle = async (tools, { code }, request, reply, started) => {
   const { user: found, sub, sid, amr } = tools.own(request)
   const password = tools.passwordOf(found)
   const isSame = (now: object): boolean => tools.passwordOf(now) === password
@@ -139,7 +132,7 @@ export const confirm: Handle = async (tools, request, reply, { code }, started) 
   return body
 }
 
-export const renewCodes: Handle = async (tools, request) => {
+export const renewCodes: Handle = async (tools, _body, request) => {
   const { user, sub } = tools.own(request)
   requireLevel(request, { fresh, mfa: true })
   const { shown, codes } = newRecoveryCodes()
@@ -152,7 +145,7 @@ export const renewCodes: Handle = async (tools, request) => {
   return { recoveryCodes: shown }
 }
 
-export const forgetDevices: Handle = async (tools, request) => {
+export const forgetDevices: Handle = async (tools, _body, request) => {
   const { user, sub } = tools.own(request)
   await tools.store.swap(user, sub, request, (now) => {
     const factor = tools.store.factorOf(now, sub)
@@ -161,7 +154,7 @@ export const forgetDevices: Handle = async (tools, request) => {
   return null
 }
 
-export const disable: Handle = async (tools, request) => {
+export const disable: Handle = async (tools, _body, request) => {
   const { user, sub } = tools.own(request)
   requireLevel(request, { fresh, mfa: true })
   await tools.remove(user, sub, sub, request)

@@ -5,7 +5,9 @@ import { rejection } from '../errors/errors.js'
 import { controlCharacter } from '../http/authorization.js'
 import { badRequest } from '../http/query.js'
 import { finishLogin } from '../login/finish.js'
-import { life } from './tokens.js'
+import { requireFreshSession, requireOwnSession } from '../login/own-session.js'
+import { newCeremony } from './tokens.js'
+import { stepTime } from '../tokens/step.js'
 import { unknown, type Owner, type PasskeyTools } from './tools.js'
 import { algorithms, invalid } from './verify.js'
 import type { HandleOf } from '../login/feature-routes.js'
@@ -24,11 +26,11 @@ type Handle = HandleOf<PasskeyTools, Body>
 const type = 'public-key'
 
 /** What both ceremonies ask for. A passkey is two factors only if the authenticator verifies its user. */
-const asked = { timeout: life * 1000, userVerification: 'required' }
+const asked = { timeout: stepTime * 1000, userVerification: 'required' }
 
 export const loginOptions: Handle = async (tools) => {
   const { rpId } = tools.resolved
-  const token = tools.tokens.login.make()
+  const token = tools.tokens.login.make(newCeremony())
   // Without a list, browsers offer all passkeys of the domain, and nothing tells who exists.
   const publicKey = { challenge: digestOf(token), rpId, allowCredentials: [], ...asked }
   return { token, publicKey }
@@ -49,7 +51,7 @@ export const logIn: Handle = async (tools, body, ...given) => {
 
 const enter: Handle = async (tools, body, request, reply, started) => {
   const { tokens, verifier, registration } = tools
-  const at = tokens.login.read(body.token)
+  const { at } = tokens.login.read(body.token)
   const response = verifier.readAssertion(body.response)
   const owner = await tools.ownerOf(response.response.userHandle, request)
   await tools.swap(owner, response.id, async (passkey) => {
@@ -71,10 +73,10 @@ function warn({ log }: FastifyRequest, { sub }: Owner): void {
 }
 
 export const addOptions: Handle = async (tools, _body, request) => {
-  const owner = tools.ownFresh(request)
+  const owner = requireFreshSession(tools.registration, request)
   const { rpId, accountField, given } = tools.resolved
   const passkeys = await listWithRoom(tools, owner)
-  const token = tools.tokens.add.make(owner.sub)
+  const token = tools.tokens.add.make(newCeremony(owner.sub))
   const account = declaredProperty(owner.user, accountField)
   const name = typeof account === 'string' && account !== '' ? account : String(owner.sub)
   const publicKey = {
@@ -95,8 +97,8 @@ export const addOptions: Handle = async (tools, _body, request) => {
 }
 
 export const add: Handle = async (tools, body, request, reply) => {
-  const owner = tools.ownFresh(request)
-  const at = tools.tokens.add.read(body.token, owner.sub)
+  const owner = requireFreshSession(tools.registration, request)
+  const { at } = tools.tokens.add.read(body.token, ({ sub }) => sub === owner.sub)
   await listWithRoom(tools, owner)
   const added = await tools.verifier.added(body.response, body.token)
   const created = new Date().toISOString()
@@ -110,21 +112,21 @@ export const add: Handle = async (tools, body, request, reply) => {
 
 export const list: Handle = async (tools, _body, request, reply) => {
   void reply.header('cache-control', 'no-store')
-  const owner = tools.own(request)
+  const owner = requireOwnSession(tools.registration, request)
   const passkeys = (await tools.list(owner)).map(shown)
   const { rpId } = tools.resolved
   return { rpId, userId: tools.handleOf(owner), passkeys }
 }
 
 export const rename: Handle = async (tools, body, request) => {
-  const owner = tools.own(request)
+  const owner = requireOwnSession(tools.registration, request)
   const name = nameOf(body)
   await tools.swap(owner, body.id, (passkey) => ({ ...passkey, name }))
   return null
 }
 
 export const remove: Handle = async (tools, body, request) => {
-  const owner = tools.ownFresh(request)
+  const owner = requireFreshSession(tools.registration, request)
   const passkeys = await tools.list(owner)
   const { id } = body
   if (!passkeys.some((each) => each.id === id)) throw unknown()

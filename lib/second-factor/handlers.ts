@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { declaredProperty } from '../common/objects.js'
 import { rejection } from '../errors/errors.js'
-import { requireLevel } from '../guard/level.js'
+import { requireFreshSession, requireOwnSession } from '../login/own-session.js'
 import { codeInvalid, newRecoveryCodes, randomId, type Factor } from './factor.js'
-import { expired } from './tokens.js'
+import { loginExpired } from '../tokens/step.js'
 import { base32Of, stepOf } from './totp.js'
 import type { HandleOf } from '../login/feature-routes.js'
 import type { Sub } from './store.js'
@@ -17,23 +17,20 @@ interface Body {
 
 type Handle = HandleOf<SecondFactorTools, Body>
 
-/** Seconds for which an authentication is fresh enough to change a second factor. */
-const fresh = 600
-
 const none = (): Error => rejection('auth.forbidden', { cause: 'no second factor' })
 
 export const logIn: Handle = async (tools, { token, code, remember }, request, reply) => {
-  const { sub, states, amr, began, validAfter } = tools.tokens.read('login', token)
+  const { sub, states, amr, began, validAfter } = tools.tokens.login.read(token)
   const { store, devices } = tools
   const found = await store.find(sub, request)
-  if (found === null) throw expired('the user is gone')
+  if (found === null) throw loginExpired('the user is gone')
   const isOf = (user: object, factor: Factor | null): factor is Factor =>
     factor !== null &&
     states.includes(tools.stateOf(user, factor)) &&
     tools.validAfter(user) <= validAfter
   const user = await tools.useCode(found, sub, code, request, (now, factor) => {
     if (isOf(now, factor)) return factor
-    throw expired('the password or the second factor has changed')
+    throw loginExpired('the password or the second factor has changed')
   })
   const body = await tools.begin(request, reply, {
     sub,
@@ -48,7 +45,7 @@ export const logIn: Handle = async (tools, { token, code, remember }, request, r
 }
 
 export const status: Handle = async (tools, _body, request, reply) => {
-  const { user, sub } = tools.own(request)
+  const { user, sub } = requireOwnSession(tools.registration, request)
   void reply.header('cache-control', 'no-store')
   const factor = tools.store.factorOf(user, sub)
   return { enabled: factor !== null, recoveryCodes: factor?.codes.length ?? 0 }
@@ -64,13 +61,12 @@ interface Setup {
 const aboutSetup = (sub: Sub): string => `setup of ${sub}`
 
 export const setUp: Handle = async (tools, _body, request) => {
-  const { user, sub, isOn } = tools.own(request)
-  requireLevel(request, { fresh, mfa: isOn })
+  const { user, sub } = requireFreshSession(tools.registration, request)
   const { box, accountField, given } = tools.resolved
   const bytes = randomBytes(20)
   const replaces = tools.store.factorOf(user, sub)?.id ?? null
   const setup: Setup = { secret: bytes.toString('base64url'), replaces }
-  const token = tools.tokens.make('setup', { box: box.seal(setup, aboutSetup(sub)) })
+  const token = tools.tokens.setup.make({ box: box.seal(setup, aboutSetup(sub)) })
   const shown = declaredProperty(user, accountField)
   const account = typeof shown === 'string' ? shown.toWellFormed() : String(sub)
   const [issuer, name] = [given.issuer.toWellFormed(), account].map(encodeURIComponent)
@@ -83,8 +79,7 @@ export const setUp: Handle = async (tools, _body, request) => {
 }
 
 export const enable: Handle = async (tools, { token, code }, request, reply) => {
-  const { user: found, sub, amr, isOn } = tools.own(request)
-  requireLevel(request, { fresh, mfa: isOn })
+  const { user: found, sub, amr } = requireFreshSession(tools.registration, request)
   const { secret, replaces } = readSetup(tools, token, sub)
   const password = tools.passwordOf(found)
   const { shown, codes } = newRecoveryCodes()
@@ -92,7 +87,7 @@ export const enable: Handle = async (tools, { token, code }, request, reply) => 
   await tools.sessions.list(sub)
   const { user } = await tools.store.swap(found, sub, request, (now) => {
     const replaced = tools.store.factorOf(now, sub)?.id ?? null
-    if (replaced !== replaces) throw expired('the second factor has changed')
+    if (replaced !== replaces) throw loginExpired('the second factor has changed')
     const step = stepOf(secret, code, -1)
     if (typeof step !== 'number') throw codeInvalid('the app shows another code')
     return { after: { id: randomId(), secret, step, wrong: 0, wait: null, codes } }
@@ -110,17 +105,17 @@ export const enable: Handle = async (tools, { token, code }, request, reply) => 
 
 /** @throws ERR_AUTH_LOGIN_EXPIRED */
 function readSetup({ tokens, resolved }: SecondFactorTools, token: string, sub: Sub): Setup {
-  const { box } = tokens.read('setup', token)
+  const { box } = tokens.setup.read(token)
   try {
     return resolved.box.open(box, aboutSetup(sub)) as Setup
   } catch {
-    throw expired('the setup is of another user, or its key is gone')
+    throw loginExpired('the setup is of another user, or its key is gone')
   }
 }
 
 /** The session that it begins takes the place of the one that it was asked in. */
 export const confirm: Handle = async (tools, { code }, request, reply, started) => {
-  const { user: found, sub, sid, amr } = tools.own(request)
+  const { user: found, sub, sid, amr } = requireOwnSession(tools.registration, request)
   const password = tools.passwordOf(found)
   const isSame = (now: object): boolean => tools.passwordOf(now) === password
   const user = await tools.useCode(found, sub, code, request, (_, factor) => {
@@ -133,8 +128,7 @@ export const confirm: Handle = async (tools, { code }, request, reply, started) 
 }
 
 export const renewCodes: Handle = async (tools, _body, request) => {
-  const { user, sub } = tools.own(request)
-  requireLevel(request, { fresh, mfa: true })
+  const { user, sub } = requireFreshSession(tools.registration, request, true)
   const { shown, codes } = newRecoveryCodes()
   await tools.store.swap(user, sub, request, (now) => {
     const factor = tools.store.factorOf(now, sub)
@@ -146,7 +140,7 @@ export const renewCodes: Handle = async (tools, _body, request) => {
 }
 
 export const forgetDevices: Handle = async (tools, _body, request) => {
-  const { user, sub } = tools.own(request)
+  const { user, sub } = requireOwnSession(tools.registration, request)
   await tools.store.swap(user, sub, request, (now) => {
     const factor = tools.store.factorOf(now, sub)
     return factor === null ? {} : { after: { ...factor, id: randomId() } }
@@ -155,8 +149,7 @@ export const forgetDevices: Handle = async (tools, _body, request) => {
 }
 
 export const disable: Handle = async (tools, _body, request) => {
-  const { user, sub } = tools.own(request)
-  requireLevel(request, { fresh, mfa: true })
+  const { user, sub } = requireFreshSession(tools.registration, request, true)
   await tools.remove(user, sub, sub, request)
   return null
 }

@@ -1,16 +1,14 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { digestOf } from '../common/digest.js'
 import { declaredProperty } from '../common/objects.js'
-import { rejection } from '../errors/errors.js'
 import { channelOf } from '../events.js'
 import { finishLogin } from '../login/finish.js'
-import { ownSession } from '../login/own-session.js'
-import { claimsMaker, issuedAfter, type OwnClaims } from '../login/token.js'
+import { claimsMaker, issuedAfter } from '../login/token.js'
 import { noPasswordField } from '../passwords/check.js'
-import { localClaimsOf, storedUser } from '../request/state.js'
+import { loginExpired } from '../tokens/step.js'
 import { tryCode, type Factor } from './factor.js'
 import { FactorStore, type Sub } from './store.js'
-import { expired, type Devices, type FactorTokens } from './tokens.js'
+import type { Devices, FactorTokens } from './tokens.js'
 import type { Registration } from '../feature.js'
 import type { ResolvedLogin } from '../options/resolve.js'
 import type { ResolvedSecondFactor } from './options.js'
@@ -112,23 +110,12 @@ export class SecondFactorTools {
     return true
   }
 
-  /** The user and the session of a request. @throws ERR_AUTH_FORBIDDEN without one, and where another user acts */
-  own(request: FastifyRequest) {
-    const user = storedUser<object>(request)
-    const session = ownSession(this.sessions, request)
-    if (user === null || session === null) {
-      throw rejection('auth.forbidden', { cause: 'not a session of the user' })
-    }
-    const { sub, amr = [] } = localClaimsOf(request) as OwnClaims & { readonly amr?: string[] }
-    return { user, sub, sid: session.id, amr, isOn: this.store.textOf(user) !== null }
-  }
-
   /** Begins the session of a user who has shown a code. @returns the body of the login */
   async begin(request: FastifyRequest, reply: FastifyReply, shown: Shown): Promise<object> {
     const { sub: username, amr, isSame, ...login } = shown
     const confirm = async (): Promise<void> => {
       const now = await this.store.find(username, request)
-      if (now === null || !isSame(now)) throw expired('the user has changed meanwhile')
+      if (now === null || !isSame(now)) throw loginExpired('the user has changed meanwhile')
     }
     const authentication = { amr: [...new Set([...amr, 'otp', 'mfa'])] }
     return finishLogin(this.registration, request, reply, {

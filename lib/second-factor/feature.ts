@@ -15,11 +15,11 @@ export { resolve, schema } from './options.js'
 
 /** The option `secondFactor`: codes of an authenticator app after a login. @throws ERR_AUTH_OPTION */
 export function create(context: FeatureContext<ResolvedSecondFactor>): Feature {
-  const { app, resolved, resolvedBefore } = context
+  const { resolved, resolvedBefore } = context
   const { path, keys } = loginFor('secondFactor', context, 'what is stored is bound to it.')
   const cookies = resolvedBefore.cookies as CookieSettings | undefined
   const tokens = factorTokens(keys)
-  const devices = devicesOf(resolved, cookies, tokens)
+  const devices = rememberedDevices(resolved, cookies, tokens)
   let tools: SecondFactorTools
   const secondFactor: Asks = {
     page: pageOf(resolved, cookies, 'loginWith' in resolvedBefore),
@@ -54,8 +54,7 @@ export function create(context: FeatureContext<ResolvedSecondFactor>): Feature {
     secondFactor,
     open(registration) {
       registration.hiddenFields.add(resolved.field)
-      const { authn } = app
-      tools = new SecondFactorTools(resolved, tokens, devices, registration, authn.sessions)
+      tools = new SecondFactorTools(resolved, tokens, devices, registration)
     },
     routes: () => secondFactorRoutes(path, tools),
     stats: () => ({ ...tools.counts }),
@@ -63,18 +62,6 @@ export function create(context: FeatureContext<ResolvedSecondFactor>): Feature {
       return tools
     },
   }
-}
-
-function devicesOf(
-  { remember }: ResolvedSecondFactor,
-  cookies: CookieSettings | undefined,
-  tokens: ReturnType<typeof factorTokens>,
-) {
-  if (remember === undefined) return null
-  if (cookies !== undefined) return rememberedDevices(cookies, remember, tokens)
-  return wrongOption(
-    'option "secondFactor.remember" is set, but it needs the option "cookies": a device is remembered by a cookie. Set it, or leave "remember" out.',
-  )
 }
 
 /** The page that asks for a code after a login with a provider. @throws ERR_AUTH_OPTION */

@@ -71,11 +71,8 @@ export const setUp: Handle = async (tools, _body, request) => {
   const account = typeof shown === 'string' ? shown.toWellFormed() : String(sub)
   const [issuer, name] = [given.issuer.toWellFormed(), account].map(encodeURIComponent)
   const secret = base32Of(bytes)
-  return {
-    secret,
-    uri: `otpauth://totp/${issuer}:${name}?secret=${secret}&issuer=${issuer}`,
-    token,
-  }
+  const uri = `otpauth://totp/${issuer}:${name}?secret=${secret}&issuer=${issuer}`
+  return { secret, uri, token }
 }
 
 export const enable: Handle = async (tools, { token, code }, request, reply) => {
@@ -83,12 +80,13 @@ export const enable: Handle = async (tools, { token, code }, request, reply) => 
   const { secret, replaces } = readSetup(tools, token, sub)
   const password = tools.passwordOf(found)
   const { shown, codes } = newRecoveryCodes()
+  const { sessions } = tools.registration.app.authn
   // Proves that the store is there, before anything is done.
-  await tools.sessions.list(sub)
+  await sessions.list(sub)
   const { user } = await tools.store.swap(found, sub, request, (now) => {
     const replaced = tools.store.factorOf(now, sub)?.id ?? null
     if (replaced !== replaces) throw loginExpired('the second factor has changed')
-    const step = stepOf(secret, code, -1)
+    const step = stepOf(secret, code.replace(/\s/g, ''), -1)
     if (typeof step !== 'number') throw codeInvalid('the app shows another code')
     return { after: { id: randomId(), secret, step, wrong: 0, wait: null, codes } }
   })
@@ -96,8 +94,8 @@ export const enable: Handle = async (tools, { token, code }, request, reply) => 
   tools.tell('enabled', sub, request)
   // They began with less. `finishLogin` rejects logins that are not among them yet. By `sub`, the clocks of two processes
   // could make the next login look older than this.
-  const others = await tools.sessions.list(sub)
-  await Promise.all(others.map(({ sid }) => tools.sessions.revoke({ sid })))
+  const others = await sessions.list(sub)
+  await Promise.all(others.map(({ sid }) => sessions.revoke({ sid })))
   const isSame = (now: object): boolean => tools.passwordOf(now) === password
   const login = { sub, user, amr, started: performance.now(), isSame }
   return { ...(await tools.begin(request, reply, login)), recoveryCodes: shown }
@@ -123,7 +121,7 @@ export const confirm: Handle = async (tools, { code }, request, reply, started) 
     return factor
   })
   const body = await tools.begin(request, reply, { sub, user, amr, started, isSame })
-  await tools.sessions.revoke({ sid })
+  await tools.registration.app.authn.sessions.revoke({ sid })
   return body
 }
 

@@ -1,8 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isProduction } from '../common/production.js'
+import { wrongOption } from '../errors/errors.js'
 import { setCookie } from '../http/cookie.js'
 import { cookieStart, isLocal, type CookieSettings } from '../http/cookie-names.js'
 import { cookieOf } from '../request/state.js'
+import type { ResolvedSecondFactor } from './options.js'
 import { stepTokens, type StepKeys } from '../tokens/step.js'
 
 interface Login {
@@ -33,18 +35,23 @@ export function factorTokens(keys: StepKeys) {
 
 export type Devices = ReturnType<typeof rememberedDevices>
 
-/** The cookies of devices on which users are not asked for a code. @param seconds - for which a device is remembered */
+/** The cookies of devices on which users are not asked for a code; null without the option. @throws ERR_AUTH_OPTION */
 export function rememberedDevices(
-  { name: jar }: CookieSettings,
-  seconds: number,
+  { remember: seconds }: ResolvedSecondFactor,
+  cookies: CookieSettings | undefined,
   tokens: FactorTokens,
 ) {
-  const nameFor = (host: '__Host-' | ''): string => `${cookieStart(host, jar)}device`
+  if (seconds === undefined) return null
+  if (cookies === undefined) {
+    return wrongOption(
+      'option "secondFactor.remember" is set, but it needs the option "cookies": a device is remembered by a cookie. Set it, or leave "remember" out.',
+    )
+  }
+  const nameFor = (host: '__Host-' | ''): string => `${cookieStart(host, cookies.name)}device`
   const isInProduction = isProduction()
   const isOf = (token: unknown, state: string): boolean => {
-    if (typeof token !== 'string') return false
     try {
-      return tokens.device.read(token).states.includes(state)
+      return tokens.device.read(String(token)).states.includes(state)
     } catch {
       return false
     }

@@ -11,19 +11,14 @@ import { FactorStore, type Sub } from './store.js'
 import type { Devices, FactorTokens } from './tokens.js'
 import type { Registration } from '../feature.js'
 import type { ResolvedLogin } from '../options/resolve.js'
+import type { FinishedLogin } from '../tokens/issued.js'
 import type { ResolvedSecondFactor } from './options.js'
 import type { SecondFactorEvent } from '../../types/second-factor.js'
-import type { Sessions } from '../../types/session-api.js'
 
-/** A login that a code completes. */
-interface Shown {
+/** A login that a code completes: the methods so far, and whether the user is still the same when the tokens are stored. */
+interface Shown extends Pick<FinishedLogin, 'user' | 'started'> {
   readonly sub: Sub
-  readonly user: object
-  /** By the clock of `performance.now()`. */
-  readonly started: number
-  /** The methods so far. */
   readonly amr: readonly string[]
-  /** Whether the user is still the same when the tokens are stored. */
   isSame(user: object): boolean
 }
 
@@ -41,9 +36,8 @@ export class SecondFactorTools {
   constructor(
     readonly resolved: ResolvedSecondFactor,
     readonly tokens: FactorTokens,
-    readonly devices: Devices | null,
+    readonly devices: Devices,
     readonly registration: Registration,
-    readonly sessions: Sessions,
   ) {
     this.store = new FactorStore(resolved, registration.options)
     this.claimsOf = claimsMaker(registration.options.login)
@@ -88,17 +82,11 @@ export class SecondFactorTools {
       this.tell('failed', sub, request)
     }
     if (error !== undefined) throw error
-    if (left !== undefined) this.tell('recovery-code-used', sub, request, left)
+    if (left !== undefined) this.tell('recovery-code-used', sub, request, { left })
     return user
   }
 
-  tell(
-    action: SecondFactorEvent['action'],
-    sub: Sub,
-    request: FastifyRequest,
-    left?: number,
-  ): void {
-    const more = left === undefined ? {} : { left }
+  tell(action: SecondFactorEvent['action'], sub: Sub, request: FastifyRequest, more = {}): void {
     channelOf('secondFactor').publish({ action, sub: String(sub), request, ...more })
   }
 
@@ -112,17 +100,13 @@ export class SecondFactorTools {
 
   /** Begins the session of a user who has shown a code. @returns the body of the login */
   async begin(request: FastifyRequest, reply: FastifyReply, shown: Shown): Promise<object> {
-    const { sub: username, amr, isSame, ...login } = shown
+    const { sub: username, user, started, amr, isSame } = shown
     const confirm = async (): Promise<void> => {
       const now = await this.store.find(username, request)
       if (now === null || !isSame(now)) throw loginExpired('the user has changed meanwhile')
     }
     const authentication = { amr: [...new Set([...amr, 'otp', 'mfa'])] }
-    return finishLogin(this.registration, request, reply, {
-      ...login,
-      username,
-      confirm,
-      authentication,
-    })
+    const login = { username, user, started, confirm, authentication }
+    return finishLogin(this.registration, request, reply, login)
   }
 }

@@ -81,6 +81,7 @@ export function featureRoutes<Own extends Tools, Body>(
       ...(own.includes(row) && protection),
       options: { ...routeOptions, ...sharedOptions(routeOptions, { summary }) },
       async work(request, reply, started) {
+        void reply.header('cache-control', 'no-store')
         const body = await handle(tools, read(request.body), request, reply, started)
         return body === null ? reply.code(204).send() : sendBody(reply, body)
       },

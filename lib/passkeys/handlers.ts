@@ -110,8 +110,7 @@ export const add: Handle = async (tools, body, request, reply) => {
   return shown(passkey)
 }
 
-export const list: Handle = async (tools, _body, request, reply) => {
-  void reply.header('cache-control', 'no-store')
+export const list: Handle = async (tools, _body, request) => {
   const owner = requireOwnSession(tools.registration, request)
   const passkeys = (await tools.list(owner)).map(shown)
   const { rpId } = tools.resolved

@@ -44,9 +44,8 @@ export const logIn: Handle = async (tools, { token, code, remember }, request, r
   return body
 }
 
-export const status: Handle = async (tools, _body, request, reply) => {
+export const status: Handle = async (tools, _body, request) => {
   const { user, sub } = requireOwnSession(tools.registration, request)
-  void reply.header('cache-control', 'no-store')
   const factor = tools.store.factorOf(user, sub)
   return { enabled: factor !== null, recoveryCodes: factor?.codes.length ?? 0 }
 }

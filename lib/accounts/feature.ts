@@ -1,6 +1,5 @@
 import { AuthnUsageError } from '../errors/errors.js'
-import { urlOf } from '../login/plugin-routes.js'
-import { requireOptions } from '../options/check.js'
+import { loginFor } from '../login/needs.js'
 import { sharedCounters } from '../throttle/throttle.js'
 import { emailOf } from './email.js'
 import { accountLimits } from './limits.js'
@@ -9,7 +8,6 @@ import { Mails } from './mails.js'
 import { accountRoutes } from './routes.js'
 import { AccountTools } from './tools.js'
 import type { Feature, FeatureContext } from '../feature.js'
-import type { ResolvedLogin } from '../options/resolve.js'
 import type { ResolvedAccounts } from './options.js'
 import type { Accounts } from '../../types/accounts.js'
 
@@ -20,19 +18,18 @@ const invitation = { standard: 604_800, least: 60, most: 2_592_000 }
 
 /** The option `accounts`: sign-up, forgotten passwords, and changes. @throws ERR_AUTH_OPTION */
 export function create(context: FeatureContext<ResolvedAccounts>): Feature {
-  const { app, log, resolved, options, jwtService } = context
-  const { sessions, userService, login, throttle } = options
-  const needs = { sessions, userService, login, 'login.subject': login && login.subject }
-  requireOptions('accounts', needs, {
-    'login.subject':
-      'Set it, such as login: { subject: (user) => user.id }: an address may go to another person, who must not find old sessions.',
-  })
-  const { path, signingMethod } = login as ResolvedLogin
+  const { app, log, resolved, options } = context
+  const { throttle } = options
+  const { path, keys } = loginFor(
+    'accounts',
+    context,
+    'an address may go to another person, who must not find old sessions.',
+  )
   const { limits } = resolved
   const redis = throttle
     ? sharedCounters({ ...throttle, window: limits.window }, log)
     : Promise.resolve(null)
-  const links = accountLinks(jwtService, signingMethod, resolved, urlOf(app, path))
+  const links = accountLinks(keys, resolved)
   let tools: AccountTools
   const api: Accounts = {
     async invite(email, request, { data, expiresIn = invitation.standard } = {}) {

@@ -1,13 +1,14 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { digestOf } from '../common/digest.js'
 import { faultOf, rejection } from '../errors/errors.js'
 import { channelOf } from '../events.js'
 import { badRequest } from '../http/query.js'
-import { sendBody } from '../login/finish.js'
+import type { HandleOf } from '../login/feature-routes.js'
 import { emailOf } from './email.js'
 import { linkInvalid, accountDigest, type OpenedLink, type Page } from './links.js'
 import { ask, changed, type AccountTools } from './tools.js'
 
-export interface Body {
+interface Body {
   readonly email: string
   /** At a change of password, it may be missing. */
   readonly token: string
@@ -15,12 +16,13 @@ export interface Body {
   readonly currentPassword?: string
 }
 
-export type Handle = (
-  tools: AccountTools,
-  body: Body,
-  request: FastifyRequest,
-  reply: FastifyReply,
-) => Promise<FastifyReply>
+type Handle = HandleOf<AccountTools, Body>
+
+/** An e-mail follows, if there is one. */
+function accepted(reply: FastifyReply) {
+  void reply.code(202)
+  return {}
+}
 
 async function recipientOf(
   { mails }: AccountTools,
@@ -38,19 +40,27 @@ const noAddress = 'body/email must be an e-mail address'
 /** Makes the handler of a link, which ten requests can try and one can use. */
 function withLink(
   page: Page,
-  use: (claims: OpenedLink, ...given: Parameters<Handle>) => Promise<FastifyReply>,
+  use: (claims: OpenedLink, ...given: Parameters<Handle>) => Promise<object | null>,
 ): Handle {
-  return async (tools, body, request, reply) => {
+  const open: Handle = async (...given) => {
+    const [tools, { token }, request] = given
     const { limits } = tools.mails
     if (page === 'email' || page === 'set') tools.own(request)
-    const claims = tools.links.read(page, body.token)
+    const claims = tools.links.read(page, token)
     const tries = limits.link(claims)
     if ((await limits.count(tries)) > 0) throw linkInvalid('it was used, or tried too often')
-    const sent = await use(claims, tools, body, request, reply)
+    const body = await use(claims, ...given)
     // Without this, the link would work again after a change that was undone, such as of an address to another one and back.
     await limits.useUp(tries)
-    return sent
+    return body
   }
+  return (...given) =>
+    open(...given).catch(async (error: unknown) => {
+      const [{ registration }, { token }, request] = given
+      if ((error as { code?: unknown }).code === 'ERR_AUTH_LINK_INVALID')
+        await registration.attempts.countRejectedToken(`link ${digestOf(token)}`, request)
+      throw error
+    })
 }
 
 const taken = 'the address is taken'
@@ -68,7 +78,7 @@ export const signUp: Handle = async (tools, body, request, reply) => {
     const link = tools.links.make('sign-up', { email })
     return mails.sendRequested(request, 'sign-up', email, null, link)
   })
-  return reply.code(202).send({})
+  return accepted(reply)
 }
 
 const unseen =
@@ -90,16 +100,16 @@ export const finishSignUp = withLink('sign-up', async (claims, tools, body, requ
     throw faultOf('ERR_AUTH_ACCOUNTS', new TypeError(text))
   }
   tools.created += 1
-  const later = (): FastifyReply => {
+  const later = (): null => {
     request.log.error({ authenticator: 'account' }, unseen)
-    return reply.code(204).send()
+    return null
   }
   if (created === null) return later()
   const sub = await tools.subOf(created, request)
   channelOf('account').publish({ action: 'created', sub: String(sub), request })
   await tools.mails.limits.forget(email)
   try {
-    return sendBody(reply, await tools.sessions.begin(email, request, reply))
+    return await tools.sessions.begin(email, request, reply)
   } catch (error) {
     // Another replica may have been asked this time.
     if ((error as { code?: unknown }).code === 'ERR_AUTH_LOGIN_REFUSED') return later()
@@ -115,7 +125,7 @@ export const forgotPassword: Handle = async (tools, body, request, reply) => {
     // A link that is not sent, so that an unknown address takes as much work as a known one.
     return tools.links.make('reset', { sub: email, state: email })
   })
-  return reply.code(202).send({})
+  return accepted(reply)
 }
 
 /** Begins no session: the app may ask for a second factor at a login. */
@@ -128,7 +138,7 @@ export const resetPassword = withLink('reset', async (claims, tools, body, reque
   // A user who has forgotten the password has often been throttled.
   await tools.registration.attempts.openAttempt(account.name, password, request).succeeded()
   tools.tell('password-reset', 'password-changed', account, sub, reply)
-  return reply.code(204).send()
+  return null
 })
 
 /** @param failed - the rejection where the account has changed meanwhile */
@@ -136,11 +146,11 @@ async function storePassword(
   { account, sub }: Awaited<ReturnType<AccountTools['prove']>>,
   failed: Error,
   ...[tools, { password }, request, reply]: Parameters<Handle>
-): Promise<FastifyReply> {
+): Promise<object | null> {
   const hash = await tools.hash(password, account.values.email, request)
   if (!(await tools.setPassword(account, sub, hash, request))) throw failed
   tools.tell('password-changed', 'password-changed', account, sub, reply)
-  return sendBody(reply, await tools.renewSession(sub, request, reply))
+  return tools.renewSession(sub, request, reply)
 }
 
 const setPassword = withLink('set', async (claims, ...given) => {
@@ -172,7 +182,7 @@ export const requestPassword: Handle = async (tools, _body, request, reply) => {
     const link = tools.links.make('set', { sub, state: accountDigest(values) })
     return tools.mails.send(request, 'set-password', values.email, account.user, link)
   })
-  return reply.code(202).send({})
+  return accepted(reply)
 }
 
 export const changeEmail: Handle = async (tools, body, request, reply) => {
@@ -193,7 +203,7 @@ export const changeEmail: Handle = async (tools, body, request, reply) => {
       mails.send(request, 'email-change', values.email, user, wayOut),
     ])
   })
-  return reply.code(202).send({})
+  return accepted(reply)
 }
 
 /** Requires a session of the user: a stranger who opens the link must not confirm the change of an attacker. */
@@ -209,7 +219,7 @@ export const confirmEmail = withLink('email', async (claims, tools, _body, reque
   })
   if (!isStored) throw linkInvalid(changed)
   tools.tell('email-changed', 'email-changed', account, sub, reply)
-  return reply.code(204).send()
+  return null
 })
 
 export const deleteAccount: Handle = async (tools, { currentPassword }, request, reply) => {
@@ -220,5 +230,5 @@ export const deleteAccount: Handle = async (tools, { currentPassword }, request,
   await tools.sessions.revoke({ sub })
   tools.registration.carrier.clear(request, reply)
   tools.tell('deleted', 'account-deleted', account, sub, reply)
-  return reply.code(204).send()
+  return null
 }

@@ -1,4 +1,3 @@
-import * as Type from '@sinclair/typebox/type'
 import { checkAddress } from '../options/address.js'
 import {
   anyFunction,
@@ -6,6 +5,7 @@ import {
   flag,
   optional,
   options,
+  routeOptions,
   strict,
   text,
   whole,
@@ -13,31 +13,24 @@ import {
 import { withDefaults } from '../options/defaults.js'
 import type { AccountsOptions } from '../../types/accounts.js'
 
-const required = {
+const count = whole(1, 1_000_000)
+
+export const schema = strict({
   url: text('the address of the pages of the app', { quoted: true }),
   create: anyFunction('a function (account, request) that stores a new account'),
   update: anyFunction('a function (user, after, before) that stores a change'),
   sendMail: anyFunction('a function ({ kind, to, link }) that sends an e-mail'),
-}
-
-const count = whole(1, 1_000_000)
-
-export const schema = strict(
-  {
-    ...required,
-    remove: optional(anyFunction('a function (user, request) that deletes an account')),
-    acceptPassword: optional(anyFunction('a function (password, email, request)')),
-    signUp: optional(flag),
-    minPasswordLength: optional(whole(8, 64)),
-    emailField: optional(fieldName),
-    linkExpiry: optional(whole(300, 86_400)),
-    limits: optional(
-      options({ perRecipient: count, perAddress: count, window: whole(1, 31_536_000) }),
-    ),
-    routeOptions: optional(Type.Object({}, { description: 'an object of options of a route' })),
-  },
-  `an object with ${Object.keys(required).join(', ')}`,
-)
+  remove: optional(anyFunction('a function (user, request) that deletes an account')),
+  acceptPassword: optional(anyFunction('a function (password, email, request)')),
+  signUp: optional(flag),
+  minPasswordLength: optional(whole(8, 64)),
+  emailField: optional(fieldName),
+  linkExpiry: optional(whole(300, 86_400)),
+  limits: optional(
+    options({ perRecipient: count, perAddress: count, window: whole(1, 31_536_000) }),
+  ),
+  routeOptions,
+})
 
 const defaults = {
   signUp: true,

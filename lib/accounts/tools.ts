@@ -4,12 +4,12 @@ import { askApp } from '../errors/ask.js'
 import { faultOf, rejection } from '../errors/errors.js'
 import { channelOf } from '../events.js'
 import { finishLogin } from '../login/finish.js'
-import { levelOf, ownSession, requireRecentLogin } from '../login/own-session.js'
+import { levelOf, requireOwnSession, requireRecentLogin } from '../login/own-session.js'
 import { claimsMaker, issuedAfter, type OwnClaims } from '../login/token.js'
 import { noPasswordField } from '../passwords/check.js'
 import { nfcOf } from '../passwords/nfc.js'
-import { localClaimsOf, storedUser } from '../request/state.js'
-import { findUser } from '../users/user.js'
+import { localClaimsOf } from '../request/state.js'
+import { findUserOf } from '../users/user.js'
 import { linkInvalid, accountDigest, type LinkClaims, type Links } from './links.js'
 import type { Mails } from './mails.js'
 import type { ResolvedAccounts } from './options.js'
@@ -43,7 +43,6 @@ const fault = (cause: unknown): Error => faultOf('ERR_AUTH_ACCOUNTS', cause)
 
 export class AccountTools {
   created = 0
-  readonly #users: UserService
   readonly #claimsOf: ReturnType<typeof claimsMaker>
   readonly #check: ReturnType<Registration['passwords']['loginCheck']>
 
@@ -55,22 +54,21 @@ export class AccountTools {
     readonly sessions: Sessions,
   ) {
     const { options, passwords, tokenChecks } = registration
-    this.#users = options.userService as UserService
+    const service = options.userService as UserService
     const login = options.login as ResolvedLogin
     this.#claimsOf = claimsMaker(login, () => [login.subject])
     // Without updatePasswordHash: a hash that is replaced now would no longer be that of the account to be changed.
     const findByUsername: UserService['findByUsername'] = (name, request) => {
       // The check has names as strings, and an app may find numeric ids as numbers only.
       const { sub } = localClaimsOf(request) as OwnClaims
-      return this.#users.findByUsername(String(sub) === name ? sub : name, request)
+      return service.findByUsername(String(sub) === name ? sub : name, request)
     }
     const users = { userService: { findByUsername }, passwordField: options.passwordField }
     this.#check = passwords.loginCheck(users, (user) => issuedAfter(tokenChecks, user))
   }
 
   async find(name: string | number, request: FastifyRequest): Promise<Account | null> {
-    const { userServiceTimeout } = this.registration.options
-    const user = await findUser(this.#users, name, request, userServiceTimeout)
+    const user = await findUserOf(this.registration.options, name, request)
     return user === null ? null : this.accountOf(user, name)
   }
 
@@ -111,10 +109,8 @@ export class AccountTools {
 
   /** @throws ERR_AUTH_FORBIDDEN without a session of the user, and where another user acts as this one */
   own(request: FastifyRequest): Account {
-    const user = storedUser<object>(request)
-    const session = ownSession(this.sessions, request)
-    if (user !== null && session !== null) return this.accountOf(user, session.sub)
-    throw rejection('auth.forbidden', { cause: 'not a session of the user' })
+    const { user, sub } = requireOwnSession(this.registration, request)
+    return this.accountOf(user, sub)
   }
 
   /** The account of a link that only its user can use. @throws (rejects) ERR_AUTH_LINK_INVALID in the session of another */

@@ -9,14 +9,13 @@ import { ownSession, requireRecentLogin } from '../login/own-session.js'
 import { checkBody } from '../login/schema.js'
 import { issuedAt } from '../login/token.js'
 import { localClaimsOf, storedUser } from '../request/state.js'
-import { findUser, requireUser, withUserTimeout } from '../users/user.js'
+import { findUserOf, requireUser, withUserTimeout } from '../users/user.js'
 import { noAttempt, type TokenUntil } from './attempt.js'
 import { isPath } from '../login/return-to.js'
 import type { Exchanged } from './exchange.js'
 import type { Routes } from './provider.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { JwtClaims } from '../../types/request-extra.js'
-import type { UserService } from '../../types/user-service.js'
 
 /** Tells these tokens from access tokens (RFC 8725 §3.11). */
 const typ = 'link+jwt'
@@ -117,9 +116,7 @@ export async function link(
 /** The user of a link. @throws if the session of the link was revoked, or if the request has another session */
 async function userOf({ registration, method }: Routes, token: LinkToken, request: FastifyRequest) {
   const { app, options, tokenChecks, tokenSources, jwtService } = registration
-  const service = options.userService as UserService
-  const found = await findUser(service, token.sub, request, options.userServiceTimeout)
-  const user = requireUser(found)
+  const user = requireUser(await findUserOf(options, token.sub, request))
   for (const each of tokenChecks) each.user?.(user, token)
   const sessions = await app.authn.sessions.list(token.sub)
   const isOther = (text: string | null): boolean => {

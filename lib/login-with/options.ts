@@ -24,28 +24,25 @@ const endpoints =
   'authorizationEndpoint tokenEndpoint jwksUri userinfoEndpoint endSessionEndpoint'.split(' ')
 const endpoint = optional(text('an address of the provider', { quoted: true }))
 
-const provider = strict(
-  {
-    issuer: text('the address of the provider', { quoted: true }),
-    clientId: notBlank('a string that is not blank'),
-    clientSecret: optional(notBlank('a string that is not blank', true)),
-    clientAuth: optional(oneOf(['basic', 'post'], "'basic' or 'post'")),
-    scope: optional(
-      text('scopes with spaces between them, openid among them', { pattern: scopes, quoted: true }),
-    ),
-    username: anyFunction('a function (claims, request, tokens) that returns the name of the user'),
-    link: optional(anyFunction('a function (claims, user, request, tokens) that stores the link')),
-    mfa: optional(mfaSchema),
-    userinfo: optional(flag),
-    ...Object.fromEntries(endpoints.map((option) => [option, endpoint])),
-    redirectUri: optional(text('the address of the callback', { quoted: true })),
-    returnTo: optional(text('a path', { quoted: true })),
-    failureTo: optional(text('a path', { quoted: true })),
-    authorizationParams: optional(Type.Unknown()),
-    clockTolerance: optional(tokenRules.clockTolerance),
-  },
-  'an object with issuer, clientId, username',
-)
+const provider = strict({
+  issuer: text('the address of the provider', { quoted: true }),
+  clientId: notBlank('a string that is not blank'),
+  clientSecret: optional(notBlank('a string that is not blank', true)),
+  clientAuth: optional(oneOf(['basic', 'post'], "'basic' or 'post'")),
+  scope: optional(
+    text('scopes with spaces between them, openid among them', { pattern: scopes, quoted: true }),
+  ),
+  username: anyFunction('a function (claims, request, tokens) that returns the name of the user'),
+  link: optional(anyFunction('a function (claims, user, request, tokens) that stores the link')),
+  mfa: optional(mfaSchema),
+  userinfo: optional(flag),
+  ...Object.fromEntries(endpoints.map((option) => [option, endpoint])),
+  redirectUri: optional(text('the address of the callback', { quoted: true })),
+  returnTo: optional(text('a path', { quoted: true })),
+  failureTo: optional(text('a path', { quoted: true })),
+  authorizationParams: optional(Type.Unknown()),
+  clockTolerance: optional(tokenRules.clockTolerance),
+})
 
 export const schema = byName(provider, 'an object of providers by name')
 

@@ -3,11 +3,10 @@ import * as Type from '@sinclair/typebox/type'
 import { toJson } from '../common/objects.js'
 import { faultOf, rejection } from '../errors/errors.js'
 import { reportSuccess } from '../events.js'
-import { findUser } from '../users/user.js'
+import { findUserOf } from '../users/user.js'
 import { viewOf } from '../users/view.js'
 import type { Registration } from '../feature.js'
 import type { FinishedLogin, TokenCarrier } from '../tokens/issued.js'
-import type { UserService } from '../../types/user-service.js'
 
 export const bodyCarrier: TokenCarrier = {
   schema: (hasSessions) =>
@@ -67,14 +66,13 @@ export async function finishLogin(
  * one that is stored only then.
  */
 function stillOff(
-  { options: { userService, userServiceTimeout }, secondFactor }: Registration,
+  { options, secondFactor }: Registration,
   request: FastifyRequest,
   { username, confirm }: FinishedLogin,
 ) {
   return async (): Promise<void> => {
     await confirm()
-    const service = userService as UserService
-    const user = await findUser(service, username, request, userServiceTimeout)
+    const user = await findUserOf(options, username, request)
     if (user !== null && !secondFactor?.isOn(user)) return
     throw rejection('auth.invalid-credentials', { cause: 'the user has changed meanwhile' })
   }

@@ -1,7 +1,9 @@
 import type { FastifyRequest } from 'fastify'
 import { rejection } from '../errors/errors.js'
 import { requireLevel } from '../guard/level.js'
-import { localClaimsOf } from '../request/state.js'
+import { localClaimsOf, storedUser } from '../request/state.js'
+import type { Registration } from '../feature.js'
+import type { OwnClaims } from './token.js'
 import type { Authentication } from '../tokens/issued.js'
 import type { Authn } from '../../types/authn.js'
 import type { JwtClaims } from '../../types/request-extra.js'
@@ -17,6 +19,33 @@ export function ownSession(sessions: Sessions, request: FastifyRequest) {
   // A request with a session has a token of this app, and so its claims.
   const isOwn = session !== null && !Object.hasOwn(localClaimsOf(request) as object, 'act')
   return isOwn ? session : null
+}
+
+/** @throws ERR_AUTH_FORBIDDEN without a session of the user, and where another user acts as this one */
+export function requireOwnSession({ app }: Registration, request: FastifyRequest) {
+  const user = storedUser<object>(request)
+  const session = ownSession(app.authn.sessions, request)
+  if (user === null || session === null) {
+    throw rejection('auth.forbidden', { cause: 'not a session of the user' })
+  }
+  const { sub, amr = [] } = localClaimsOf(request) as OwnClaims & { readonly amr?: string[] }
+  return { user, sub, sid: session.id, amr }
+}
+
+/**
+ * For what changes the ways in: {@link requireOwnSession} of a user who has just authenticated.
+ * @param mfa - whether with several factors, where the user has no second one
+ * @throws ERR_AUTH_INSUFFICIENT_AUTHENTICATION
+ */
+export function requireFreshSession(
+  registration: Registration,
+  request: FastifyRequest,
+  mfa = false,
+) {
+  const own = requireOwnSession(registration, request)
+  const isOn = registration.secondFactor?.isOn(own.user) ?? false
+  requireLevel(request, { mfa: mfa || isOn, fresh: recentLogin })
+  return own
 }
 
 /** The authentication of a session, for one that takes its place and proves nothing new. */

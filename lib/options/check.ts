@@ -114,7 +114,11 @@ export function options(
   )
 }
 
-export function strict(members: Type.TProperties, description: string): Type.TObject {
+/** No other members. @param description - default: the required ones */
+export function strict(
+  members: Type.TProperties,
+  description = `an object with ${Type.Object(members).required?.join(', ')}`,
+): Type.TObject {
   return Type.Object(members, { additionalProperties: false, description })
 }
 
@@ -147,6 +151,9 @@ export function or(value: string | boolean, object: Type.TSchema): Type.TSchema 
 
 export const optional = Type.Optional
 export const flag = Type.Boolean({ description: 'true or false' })
+export const routeOptions = optional(
+  Type.Object({}, { description: 'an object of options of a route' }),
+)
 export const fieldName = text('a non-empty field name')
 
 export const whole = (minimum: number, maximum: number, note = '') => {

@@ -1,13 +1,11 @@
 import { wrongOption } from '../errors/errors.js'
-import { urlOf } from '../login/plugin-routes.js'
-import { requireOptions } from '../options/check.js'
+import { loginFor } from '../login/needs.js'
 import { resolvePasskeys } from './options.js'
 import { passkeyRoutes } from './routes.js'
 import { ceremonyTokens } from './tokens.js'
 import { PasskeyTools } from './tools.js'
 import { verifierOf } from './verify.js'
 import type { Feature, FeatureContext } from '../feature.js'
-import type { ResolvedLogin } from '../options/resolve.js'
 import type { PasskeysOptions } from '../../types/passkeys.js'
 
 export { schema } from './options.js'
@@ -27,16 +25,10 @@ export async function resolve(given: PasskeysOptions<object>) {
 
 /** The option `passkeys`: log-in with passkeys. @throws ERR_AUTH_OPTION */
 export function create(context: FeatureContext<Resolved>): Feature {
-  const { app, resolved, options, jwtService } = context
-  const { sessions, userService, login } = options
-  const needs = { sessions, userService, login, 'login.subject': login && login.subject }
-  requireOptions('passkeys', needs, {
-    'login.subject':
-      'Set it, such as login: { subject: (user) => user.id }: passkeys keep this name of their user for ever.',
-  })
-  const { path, signingMethod } = login as ResolvedLogin
-  const tokensOf = (typ: string) => ceremonyTokens(jwtService, signingMethod, urlOf(app, path), typ)
-  const tokens = { login: tokensOf('passkey+jwt'), add: tokensOf('passkey-add+jwt') }
+  const { resolved } = context
+  const why = 'passkeys keep this name of their user for ever.'
+  const { path, keys } = loginFor('passkeys', context, why)
+  const tokens = ceremonyTokens(keys)
   const verifier = verifierOf(resolved.webauthn, resolved.options)
   return {
     name: 'passkeys',

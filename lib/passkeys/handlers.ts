@@ -1,16 +1,19 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import { digestOf } from '../common/digest.js'
 import { declaredProperty } from '../common/objects.js'
 import { rejection } from '../errors/errors.js'
 import { controlCharacter } from '../http/authorization.js'
 import { badRequest } from '../http/query.js'
-import { finishLogin, sendBody } from '../login/finish.js'
-import { life } from './tokens.js'
+import { finishLogin } from '../login/finish.js'
+import { requireFreshSession, requireOwnSession } from '../login/own-session.js'
+import { newCeremony } from './tokens.js'
+import { stepTime } from '../tokens/step.js'
 import { unknown, type Owner, type PasskeyTools } from './tools.js'
 import { algorithms, invalid } from './verify.js'
+import type { HandleOf } from '../login/feature-routes.js'
 import type { Passkey } from '../../types/passkeys.js'
 
-export interface Body {
+interface Body {
   readonly token: string
   readonly response: unknown
   readonly id: string
@@ -18,25 +21,19 @@ export interface Body {
   readonly name?: string
 }
 
-export type Handle = (
-  tools: PasskeyTools,
-  body: Body,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  started: number,
-) => Promise<FastifyReply>
+type Handle = HandleOf<PasskeyTools, Body>
 
 const type = 'public-key'
 
 /** What both ceremonies ask for. A passkey is two factors only if the authenticator verifies its user. */
-const asked = { timeout: life * 1000, userVerification: 'required' }
+const asked = { timeout: stepTime * 1000, userVerification: 'required' }
 
-export const loginOptions: Handle = async (tools, _body, _request, reply) => {
+export const loginOptions: Handle = async (tools) => {
   const { rpId } = tools.resolved
-  const token = tools.tokens.login.make()
+  const token = tools.tokens.login.make(newCeremony())
   // Without a list, browsers offer all passkeys of the domain, and nothing tells who exists.
   const publicKey = { challenge: digestOf(token), rpId, allowCredentials: [], ...asked }
-  return sendBody(reply, { token, publicKey })
+  return { token, publicKey }
 }
 
 /** Logs in, unless too many responses of this client were wrong: each costs a look-up. */
@@ -54,7 +51,7 @@ export const logIn: Handle = async (tools, body, ...given) => {
 
 const enter: Handle = async (tools, body, request, reply, started) => {
   const { tokens, verifier, registration } = tools
-  const at = tokens.login.read(body.token)
+  const { at } = tokens.login.read(body.token)
   const response = verifier.readAssertion(body.response)
   const owner = await tools.ownerOf(response.response.userHandle, request)
   await tools.swap(owner, response.id, async (passkey) => {
@@ -67,7 +64,7 @@ const enter: Handle = async (tools, body, request, reply, started) => {
   const { user, sub: username } = owner
   const authentication = { amr: ['pop', 'mfa'] }
   const login = { username, user, started, confirm: async () => undefined, authentication }
-  return sendBody(reply, await finishLogin(registration, request, reply, login))
+  return finishLogin(registration, request, reply, login)
 }
 
 /** Passkeys that were synchronized or imported, and two pages at once, look the same as a copied key. */
@@ -75,11 +72,11 @@ function warn({ log }: FastifyRequest, { sub }: Owner): void {
   log.warn({ authenticator: 'passkey', sub: String(sub) }, 'The counter of a passkey has not grown')
 }
 
-export const addOptions: Handle = async (tools, _body, request, reply) => {
-  const owner = tools.ownFresh(request)
+export const addOptions: Handle = async (tools, _body, request) => {
+  const owner = requireFreshSession(tools.registration, request)
   const { rpId, accountField, given } = tools.resolved
   const passkeys = await listWithRoom(tools, owner)
-  const token = tools.tokens.add.make(owner.sub)
+  const token = tools.tokens.add.make(newCeremony(owner.sub))
   const account = declaredProperty(owner.user, accountField)
   const name = typeof account === 'string' && account !== '' ? account : String(owner.sub)
   const publicKey = {
@@ -96,12 +93,12 @@ export const addOptions: Handle = async (tools, _body, request, reply) => {
       userVerification: asked.userVerification,
     },
   }
-  return sendBody(reply, { token, publicKey })
+  return { token, publicKey }
 }
 
 export const add: Handle = async (tools, body, request, reply) => {
-  const owner = tools.ownFresh(request)
-  const at = tools.tokens.add.read(body.token, owner.sub)
+  const owner = requireFreshSession(tools.registration, request)
+  const { at } = tools.tokens.add.read(body.token, ({ sub }) => sub === owner.sub)
   await listWithRoom(tools, owner)
   const added = await tools.verifier.added(body.response, body.token)
   const created = new Date().toISOString()
@@ -109,32 +106,33 @@ export const add: Handle = async (tools, body, request, reply) => {
   const isStored = await tools.ask<unknown>((given) => given.add(owner.user, passkey))
   if (!isStored) throw invalid('its id is taken')
   tools.tell('added', owner, passkey.id, request)
-  return sendBody(reply.code(201), shown(passkey))
+  void reply.code(201)
+  return shown(passkey)
 }
 
-export const list: Handle = async (tools, _body, request, reply) => {
-  const owner = tools.own(request)
+export const list: Handle = async (tools, _body, request) => {
+  const owner = requireOwnSession(tools.registration, request)
   const passkeys = (await tools.list(owner)).map(shown)
   const { rpId } = tools.resolved
-  return sendBody(reply, { rpId, userId: tools.handleOf(owner), passkeys })
+  return { rpId, userId: tools.handleOf(owner), passkeys }
 }
 
-export const rename: Handle = async (tools, body, request, reply) => {
-  const owner = tools.own(request)
+export const rename: Handle = async (tools, body, request) => {
+  const owner = requireOwnSession(tools.registration, request)
   const name = nameOf(body)
   await tools.swap(owner, body.id, (passkey) => ({ ...passkey, name }))
-  return reply.code(204).send()
+  return null
 }
 
-export const remove: Handle = async (tools, body, request, reply) => {
-  const owner = tools.ownFresh(request)
+export const remove: Handle = async (tools, body, request) => {
+  const owner = requireFreshSession(tools.registration, request)
   const passkeys = await tools.list(owner)
   const { id } = body
   if (!passkeys.some((each) => each.id === id)) throw unknown()
   if (passkeys.length === 1 && !tools.hasOtherWay(owner)) throw rejection('auth.passkey-last')
   await tools.ask<unknown>((given) => given.remove(owner.user, id))
   tools.tell('removed', owner, id, request)
-  return reply.code(204).send()
+  return null
 }
 
 /** @throws (rejects) ERR_AUTH_FORBIDDEN for a user who has as many as are allowed */

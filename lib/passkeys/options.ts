@@ -1,5 +1,4 @@
 import { isIP } from 'node:net'
-import * as Type from '@sinclair/typebox/type'
 import { wrongOption } from '../errors/errors.js'
 import { isOrigin } from '../http/origin.js'
 import {
@@ -7,6 +6,7 @@ import {
   fieldName,
   oneOrMore,
   optional,
+  routeOptions,
   strict,
   text,
   whole,
@@ -14,25 +14,18 @@ import {
 import { withDefaults } from '../options/defaults.js'
 import type { PasskeysOptions } from '../../types/passkeys.js'
 
-const required = {
+export const schema = strict({
   origin: oneOrMore(text('an origin', { quoted: true }), 'an origin, or a list of origins', 100),
   name: text('the name of the app', { pattern: '\\S', quoted: true }),
   list: anyFunction('a function (user) that returns the passkeys of a user'),
   add: anyFunction('a function (user, passkey) that stores a new passkey'),
   update: anyFunction('a function (user, after, before) that stores a change'),
   remove: anyFunction('a function (user, id) that deletes a passkey'),
-}
-
-export const schema = strict(
-  {
-    ...required,
-    rpId: optional(text('a domain without scheme and port', { quoted: true })),
-    accountField: optional(fieldName),
-    most: optional(whole(1, 100)),
-    routeOptions: optional(Type.Object({}, { description: 'an object of options of a route' })),
-  },
-  `an object with ${Object.keys(required).join(', ')}`,
-)
+  rpId: optional(text('a domain without scheme and port', { quoted: true })),
+  accountField: optional(fieldName),
+  most: optional(whole(1, 100)),
+  routeOptions,
+})
 
 const defaults = { accountField: 'email', most: 20, routeOptions: {} }
 

@@ -1,10 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { rejection } from '../errors/errors.js'
-import type { JwtService } from '../tokens/service.js'
-import type { SigningMethod } from '../../types/keys.js'
-
-/** Seconds that a ceremony may take. */
-export const life = 600
+import { stepTokens, type StepKeys } from '../tokens/step.js'
 
 let last = { now: 0, at: 0 }
 
@@ -17,38 +12,17 @@ function clock(): number {
 
 export type CeremonyTokens = ReturnType<typeof ceremonyTokens>
 
-/**
- * The tokens of one kind of ceremony. A challenge is the digest of such a token, which comes back with the response, so
- * that nothing is stored.
- * @param typ - tells them from others (RFC 8725 §3.11). @param path - of the login, which tells registrations apart
- */
-export function ceremonyTokens(
-  service: JwtService,
-  method: SigningMethod | undefined,
-  path: string,
-  typ: string,
-) {
-  const wanted = 'the option "passkeys"'
-  service.require(method, 'sign', wanted)
-  const verify = service.verifier(method, { typ, requireExp: true }, wanted)
-  return {
-    /** @param sub - the user of a new passkey */
-    make(sub?: string | number): string {
-      const exp = Math.floor(Date.now() / 1000) + life
-      const jti = randomBytes(16).toString('base64url')
-      const claims = { at: clock(), path, jti, sub, exp }
-      return service.generateTokenWithClaims(claims, method, { typ })
-    },
-    /** @returns when it was made, by {@link clock} @throws ERR_AUTH_LOGIN_EXPIRED */
-    read(token: string, sub?: string | number): number {
-      let cause: unknown = 'its token is of another user or registration'
-      try {
-        const claims = verify(token)
-        if (claims.path === path && claims.sub === sub) return claims.at as number
-      } catch (error) {
-        cause = `its token: ${(error as { code?: string }).code}`
-      }
-      throw rejection('auth.login-expired', { code: 'ERR_AUTH_LOGIN_EXPIRED', cause })
-    },
-  }
+/** A challenge is the digest of such a token, which comes back with the response, so that nothing is stored. */
+export function ceremonyTokens(keys: StepKeys) {
+  const foreign = 'its token is of another user or registration'
+  const tokensOf = (typ: string) =>
+    stepTokens<ReturnType<typeof newCeremony>>(keys, { option: 'passkeys', typ, foreign })
+  return { login: tokensOf('passkey+jwt'), add: tokensOf('passkey-add+jwt') }
 }
+
+/** What a token holds. @param sub - the user of a new passkey */
+export const newCeremony = (sub?: string | number) => ({
+  at: clock(),
+  jti: randomBytes(16).toString('base64url'),
+  sub,
+})

@@ -1,25 +1,16 @@
 import type { FastifyRequest } from 'fastify'
+import { swap } from '../common/swap.js'
 import { declaredProperty } from '../common/objects.js'
 import { askApp } from '../errors/ask.js'
-import { faultOf, rejection } from '../errors/errors.js'
+import { faultOf } from '../errors/errors.js'
 import { channelOf } from '../events.js'
-import { requireLevel } from '../guard/level.js'
-import { ownSession } from '../login/own-session.js'
-import { claimsMaker, type OwnClaims } from '../login/token.js'
-import { localClaimsOf, storedUser } from '../request/state.js'
-import { findUser, isUsableName } from '../users/user.js'
+import { claimsMaker } from '../login/token.js'
+import { findUserOf, isUsableName } from '../users/user.js'
 import { invalid, type Verifier } from './verify.js'
 import type { Registration } from '../feature.js'
 import type { ResolvedPasskeys } from './options.js'
 import type { CeremonyTokens } from './tokens.js'
 import type { Passkey, PasskeyEvent } from '../../types/passkeys.js'
-import type { UserService } from '../../types/user-service.js'
-
-/** How often a change is tried that others get in the way of. */
-const mostTries = 5
-
-/** Seconds for which an authentication is fresh enough to change the ways in. */
-const longestAge = 600
 
 /** The longest user handle, in bytes (WebAuthn §5.4.3). */
 const longestHandle = 64
@@ -35,28 +26,11 @@ export class PasskeyTools {
 
   constructor(
     readonly resolved: ResolvedPasskeys,
-    readonly tokens: Readonly<Record<'login' | 'add', CeremonyTokens>>,
+    readonly tokens: CeremonyTokens,
     readonly verifier: Verifier,
     readonly registration: Registration,
   ) {
     this.#claimsOf = claimsMaker(registration.options.login)
-  }
-
-  /** @throws ERR_AUTH_FORBIDDEN without a session of the user, and where another user acts as this one */
-  own(request: FastifyRequest): Owner {
-    const user = storedUser<object>(request)
-    const session = ownSession(this.registration.app.authn.sessions, request)
-    const cause = 'not a session of the user'
-    if (user === null || session === null) throw rejection('auth.forbidden', { cause })
-    return { user, sub: (localClaimsOf(request) as OwnClaims).sub }
-  }
-
-  /** For what changes the ways in. @throws ERR_AUTH_INSUFFICIENT_AUTHENTICATION, what {@link own} throws */
-  ownFresh(request: FastifyRequest): Owner {
-    const owner = this.own(request)
-    const mfa = this.registration.secondFactor?.isOn(owner.user) ?? false
-    requireLevel(request, { mfa, fresh: longestAge })
-    return owner
   }
 
   /**
@@ -66,8 +40,7 @@ export class PasskeyTools {
   async ownerOf(handle: string, request: FastifyRequest): Promise<Owner> {
     const sub = subIn(handle)
     if (!isUsableName(sub)) throw invalid('its user handle')
-    const { userService, userServiceTimeout } = this.registration.options
-    const user = await findUser(userService as UserService, sub, request, userServiceTimeout)
+    const user = await findUserOf(this.registration.options, sub, request)
     if (user === null) throw invalid('user not found')
     const claims = await this.#claimsOf(sub, request, user)
     if (claims.sub !== sub) throw invalid('its user handle is no sub')
@@ -92,15 +65,14 @@ export class PasskeyTools {
   }
 
   /** Changes a passkey by compare-and-swap, again for one that others change at the same time. */
-  async swap(owner: Owner, id: string, change: (passkey: Passkey) => Passkey | Promise<Passkey>) {
-    for (let tries = 0; tries < mostTries; tries += 1) {
+  swap(owner: Owner, id: string, change: (passkey: Passkey) => Passkey | Promise<Passkey>) {
+    const attempt = async () => {
       const before = (await this.list(owner)).find((each) => each.id === id)
       if (before === undefined) throw unknown()
       const after = await change(before)
-      if (await this.ask<unknown>((given) => given.update(owner.user, after, before))) return
+      return (await this.ask((given) => given.update(owner.user, after, before))) || null
     }
-    const cause = `passkeys.update() has stored nothing, ${mostTries} times`
-    throw rejection('auth.overloaded', { cause, retryAfter: 1 })
+    return swap(attempt, 'passkeys.update() has stored nothing, 5 times')
   }
 
   /** Whether a user gets in without a passkey. */

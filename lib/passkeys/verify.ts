@@ -1,10 +1,6 @@
 import { Errors } from '@sinclair/typebox/errors'
 import * as Type from '@sinclair/typebox/type'
-import type {
-  AuthenticationResponseJSON,
-  RegistrationResponseJSON,
-  WebAuthnCredential,
-} from '@simplewebauthn/server'
+import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
 import { digestOf } from '../common/digest.js'
 import { isAuthenticationError, rejection } from '../errors/errors.js'
 import { firstError, stepsTo } from '../options/check.js'
@@ -74,12 +70,9 @@ export function verifierOf(
     used: (response: Assertion, token: string, { id, publicKey }: Passkey) =>
       unlessInvalid(async () => {
         checkFrame(response)
+        const key = new Uint8Array(Buffer.from(publicKey, 'base64url'))
         // The counter is compared by us: the package would reject one that has not grown.
-        const credential: WebAuthnCredential = {
-          id,
-          publicKey: new Uint8Array(Buffer.from(publicKey, 'base64url')),
-          counter: 0,
-        }
+        const credential = { id, publicKey: key, counter: 0 }
         const options = { ...expected(token), response, credential }
         const { verified, authenticationInfo } =
           await webauthn.verifyAuthenticationResponse(options)
@@ -115,8 +108,7 @@ async function unlessInvalid<T>(work: () => Promise<T>): Promise<T> {
 function reasonOf(error: unknown): string {
   const { message = '' } = error as Partial<Error>
   return message
-    .split(/["':\n]/, 1)
-    .join('')
+    .replace(/["':\n][^]*/, '')
     .slice(0, 100)
     .trim()
 }

@@ -1,14 +1,13 @@
 import { isUsableName } from '../users/user.js'
 import { wrongOption } from '../errors/errors.js'
-import { urlOf } from '../login/plugin-routes.js'
+import { loginFor } from '../login/needs.js'
 import { targetOf } from '../login/return-to.js'
-import { requireOptions } from '../options/check.js'
+import { stepTime } from '../tokens/step.js'
 import { secondFactorRoutes } from './routes.js'
-import { factorTokens, patience, rememberedDevices } from './tokens.js'
+import { factorTokens, rememberedDevices } from './tokens.js'
 import { SecondFactorTools } from './tools.js'
 import type { Feature, FeatureContext, SecondFactor as Asks } from '../feature.js'
 import type { CookieSettings } from '../http/cookie-names.js'
-import type { ResolvedLogin } from '../options/resolve.js'
 import type { ResolvedSecondFactor } from './options.js'
 import type { SecondFactor } from '../../types/second-factor.js'
 
@@ -16,17 +15,11 @@ export { resolve, schema } from './options.js'
 
 /** The option `secondFactor`: codes of an authenticator app after a login. @throws ERR_AUTH_OPTION */
 export function create(context: FeatureContext<ResolvedSecondFactor>): Feature {
-  const { app, resolved, resolvedBefore, options, jwtService } = context
-  const { sessions, userService, login } = options
-  const needs = { sessions, userService, login, 'login.subject': login && login.subject }
-  requireOptions('secondFactor', needs, {
-    'login.subject':
-      'Set it, such as login: { subject: (user) => user.id }: what is stored is bound to it.',
-  })
-  const { path, signingMethod } = login as ResolvedLogin
+  const { resolved, resolvedBefore } = context
+  const { path, keys } = loginFor('secondFactor', context, 'what is stored is bound to it.')
   const cookies = resolvedBefore.cookies as CookieSettings | undefined
-  const tokens = factorTokens(jwtService, signingMethod, urlOf(app, path))
-  const devices = devicesOf(resolved, cookies, tokens)
+  const tokens = factorTokens(keys)
+  const devices = rememberedDevices(resolved, cookies, tokens)
   let tools: SecondFactorTools
   const secondFactor: Asks = {
     page: pageOf(resolved, cookies, 'loginWith' in resolvedBefore),
@@ -42,9 +35,9 @@ export function create(context: FeatureContext<ResolvedSecondFactor>): Feature {
       const began = Date.now() - (performance.now() - started)
       const { amr = [] } = authentication
       const validAfter = tools.validAfter(user)
-      const token = tokens.make('login', { sub, states, amr, began, validAfter })
+      const token = tokens.login.make({ sub, states, amr, began, validAfter })
       void reply.code(202).header('cache-control', 'no-store')
-      return { secondFactor: { token, expiresIn: patience } }
+      return { secondFactor: { token, expiresIn: stepTime } }
     },
   }
   const api: SecondFactor = {
@@ -61,8 +54,7 @@ export function create(context: FeatureContext<ResolvedSecondFactor>): Feature {
     secondFactor,
     open(registration) {
       registration.hiddenFields.add(resolved.field)
-      const { authn } = app
-      tools = new SecondFactorTools(resolved, tokens, devices, registration, authn.sessions)
+      tools = new SecondFactorTools(resolved, tokens, devices, registration)
     },
     routes: () => secondFactorRoutes(path, tools),
     stats: () => ({ ...tools.counts }),
@@ -70,18 +62,6 @@ export function create(context: FeatureContext<ResolvedSecondFactor>): Feature {
       return tools
     },
   }
-}
-
-function devicesOf(
-  { remember }: ResolvedSecondFactor,
-  cookies: CookieSettings | undefined,
-  tokens: ReturnType<typeof factorTokens>,
-) {
-  if (remember === undefined) return null
-  if (cookies !== undefined) return rememberedDevices(cookies, remember, tokens)
-  return wrongOption(
-    'option "secondFactor.remember" is set, but it needs the option "cookies": a device is remembered by a cookie. Set it, or leave "remember" out.',
-  )
 }
 
 /** The page that asks for a code after a login with a provider. @throws ERR_AUTH_OPTION */

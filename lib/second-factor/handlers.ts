@@ -1,46 +1,36 @@
 import { randomBytes } from 'node:crypto'
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import { declaredProperty } from '../common/objects.js'
 import { rejection } from '../errors/errors.js'
-import { requireLevel } from '../guard/level.js'
+import { requireFreshSession, requireOwnSession } from '../login/own-session.js'
 import { codeInvalid, newRecoveryCodes, randomId, type Factor } from './factor.js'
-import { expired } from './tokens.js'
+import { loginExpired } from '../tokens/step.js'
 import { base32Of, stepOf } from './totp.js'
+import type { HandleOf } from '../login/feature-routes.js'
 import type { Sub } from './store.js'
 import type { SecondFactorTools } from './tools.js'
 
-export interface Body {
+interface Body {
   readonly token: string
   readonly code: string
   readonly remember?: boolean
 }
 
-/** @returns the body of the response; null for a 204 */
-export type Handle = (
-  tools: SecondFactorTools,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  body: Body,
-  started: number,
-) => Promise<object | null>
-
-/** Seconds for which an authentication is fresh enough to change a second factor. */
-const fresh = 600
+type Handle = HandleOf<SecondFactorTools, Body>
 
 const none = (): Error => rejection('auth.forbidden', { cause: 'no second factor' })
 
-export const logIn: Handle = async (tools, request, reply, { token, code, remember }) => {
-  const { sub, states, amr, began, validAfter } = tools.tokens.read('login', token)
+export const logIn: Handle = async (tools, { token, code, remember }, request, reply) => {
+  const { sub, states, amr, began, validAfter } = tools.tokens.login.read(token)
   const { store, devices } = tools
   const found = await store.find(sub, request)
-  if (found === null) throw expired('the user is gone')
+  if (found === null) throw loginExpired('the user is gone')
   const isOf = (user: object, factor: Factor | null): factor is Factor =>
     factor !== null &&
     states.includes(tools.stateOf(user, factor)) &&
     tools.validAfter(user) <= validAfter
   const user = await tools.useCode(found, sub, code, request, (now, factor) => {
     if (isOf(now, factor)) return factor
-    throw expired('the password or the second factor has changed')
+    throw loginExpired('the password or the second factor has changed')
   })
   const body = await tools.begin(request, reply, {
     sub,
@@ -54,9 +44,8 @@ export const logIn: Handle = async (tools, request, reply, { token, code, rememb
   return body
 }
 
-export const status: Handle = async (tools, request, reply) => {
-  const { user, sub } = tools.own(request)
-  void reply.header('cache-control', 'no-store')
+export const status: Handle = async (tools, _body, request) => {
+  const { user, sub } = requireOwnSession(tools.registration, request)
   const factor = tools.store.factorOf(user, sub)
   return { enabled: factor !== null, recoveryCodes: factor?.codes.length ?? 0 }
 }
@@ -70,37 +59,33 @@ interface Setup {
 
 const aboutSetup = (sub: Sub): string => `setup of ${sub}`
 
-export const setUp: Handle = async (tools, request) => {
-  const { user, sub, isOn } = tools.own(request)
-  requireLevel(request, { fresh, mfa: isOn })
+export const setUp: Handle = async (tools, _body, request) => {
+  const { user, sub } = requireFreshSession(tools.registration, request)
   const { box, accountField, given } = tools.resolved
   const bytes = randomBytes(20)
   const replaces = tools.store.factorOf(user, sub)?.id ?? null
   const setup: Setup = { secret: bytes.toString('base64url'), replaces }
-  const token = tools.tokens.make('setup', { box: box.seal(setup, aboutSetup(sub)) })
+  const token = tools.tokens.setup.make({ box: box.seal(setup, aboutSetup(sub)) })
   const shown = declaredProperty(user, accountField)
   const account = typeof shown === 'string' ? shown.toWellFormed() : String(sub)
   const [issuer, name] = [given.issuer.toWellFormed(), account].map(encodeURIComponent)
   const secret = base32Of(bytes)
-  return {
-    secret,
-    uri: `otpauth://totp/${issuer}:${name}?secret=${secret}&issuer=${issuer}`,
-    token,
-  }
+  const uri = `otpauth://totp/${issuer}:${name}?secret=${secret}&issuer=${issuer}`
+  return { secret, uri, token }
 }
 
-export const enable: Handle = async (tools, request, reply, { token, code }) => {
-  const { user: found, sub, amr, isOn } = tools.own(request)
-  requireLevel(request, { fresh, mfa: isOn })
+export const enable: Handle = async (tools, { token, code }, request, reply) => {
+  const { user: found, sub, amr } = requireFreshSession(tools.registration, request)
   const { secret, replaces } = readSetup(tools, token, sub)
   const password = tools.passwordOf(found)
   const { shown, codes } = newRecoveryCodes()
+  const { sessions } = tools.registration.app.authn
   // Proves that the store is there, before anything is done.
-  await tools.sessions.list(sub)
+  await sessions.list(sub)
   const { user } = await tools.store.swap(found, sub, request, (now) => {
     const replaced = tools.store.factorOf(now, sub)?.id ?? null
-    if (replaced !== replaces) throw expired('the second factor has changed')
-    const step = stepOf(secret, code, -1)
+    if (replaced !== replaces) throw loginExpired('the second factor has changed')
+    const step = stepOf(secret, code.replace(/\s/g, ''), -1)
     if (typeof step !== 'number') throw codeInvalid('the app shows another code')
     return { after: { id: randomId(), secret, step, wrong: 0, wait: null, codes } }
   })
@@ -108,8 +93,8 @@ export const enable: Handle = async (tools, request, reply, { token, code }) => 
   tools.tell('enabled', sub, request)
   // They began with less. `finishLogin` rejects logins that are not among them yet. By `sub`, the clocks of two processes
   // could make the next login look older than this.
-  const others = await tools.sessions.list(sub)
-  await Promise.all(others.map(({ sid }) => tools.sessions.revoke({ sid })))
+  const others = await sessions.list(sub)
+  await Promise.all(others.map(({ sid }) => sessions.revoke({ sid })))
   const isSame = (now: object): boolean => tools.passwordOf(now) === password
   const login = { sub, user, amr, started: performance.now(), isSame }
   return { ...(await tools.begin(request, reply, login)), recoveryCodes: shown }
@@ -117,17 +102,17 @@ export const enable: Handle = async (tools, request, reply, { token, code }) => 
 
 /** @throws ERR_AUTH_LOGIN_EXPIRED */
 function readSetup({ tokens, resolved }: SecondFactorTools, token: string, sub: Sub): Setup {
-  const { box } = tokens.read('setup', token)
+  const { box } = tokens.setup.read(token)
   try {
     return resolved.box.open(box, aboutSetup(sub)) as Setup
   } catch {
-    throw expired('the setup is of another user, or its key is gone')
+    throw loginExpired('the setup is of another user, or its key is gone')
   }
 }
 
 /** The session that it begins takes the place of the one that it was asked in. */
-export const confirm: Handle = async (tools, request, reply, { code }, started) => {
-  const { user: found, sub, sid, amr } = tools.own(request)
+export const confirm: Handle = async (tools, { code }, request, reply, started) => {
+  const { user: found, sub, sid, amr } = requireOwnSession(tools.registration, request)
   const password = tools.passwordOf(found)
   const isSame = (now: object): boolean => tools.passwordOf(now) === password
   const user = await tools.useCode(found, sub, code, request, (_, factor) => {
@@ -135,13 +120,12 @@ export const confirm: Handle = async (tools, request, reply, { code }, started) 
     return factor
   })
   const body = await tools.begin(request, reply, { sub, user, amr, started, isSame })
-  await tools.sessions.revoke({ sid })
+  await tools.registration.app.authn.sessions.revoke({ sid })
   return body
 }
 
-export const renewCodes: Handle = async (tools, request) => {
-  const { user, sub } = tools.own(request)
-  requireLevel(request, { fresh, mfa: true })
+export const renewCodes: Handle = async (tools, _body, request) => {
+  const { user, sub } = requireFreshSession(tools.registration, request, true)
   const { shown, codes } = newRecoveryCodes()
   await tools.store.swap(user, sub, request, (now) => {
     const factor = tools.store.factorOf(now, sub)
@@ -152,8 +136,8 @@ export const renewCodes: Handle = async (tools, request) => {
   return { recoveryCodes: shown }
 }
 
-export const forgetDevices: Handle = async (tools, request) => {
-  const { user, sub } = tools.own(request)
+export const forgetDevices: Handle = async (tools, _body, request) => {
+  const { user, sub } = requireOwnSession(tools.registration, request)
   await tools.store.swap(user, sub, request, (now) => {
     const factor = tools.store.factorOf(now, sub)
     return factor === null ? {} : { after: { ...factor, id: randomId() } }
@@ -161,9 +145,8 @@ export const forgetDevices: Handle = async (tools, request) => {
   return null
 }
 
-export const disable: Handle = async (tools, request) => {
-  const { user, sub } = tools.own(request)
-  requireLevel(request, { fresh, mfa: true })
+export const disable: Handle = async (tools, _body, request) => {
+  const { user, sub } = requireFreshSession(tools.registration, request, true)
   await tools.remove(user, sub, sub, request)
   return null
 }

@@ -1,5 +1,13 @@
 import * as Type from '@sinclair/typebox/type'
-import { anyFunction, fieldName, optional, strict, text, whole } from '../options/check.js'
+import {
+  anyFunction,
+  fieldName,
+  optional,
+  routeOptions,
+  strict,
+  text,
+  whole,
+} from '../options/check.js'
 import { withDefaults } from '../options/defaults.js'
 import { secretSchema } from '../options/jwt-schemas.js'
 import { openBox } from './box.js'
@@ -8,26 +16,19 @@ import type { SecondFactorOptions } from '../../types/second-factor.js'
 const description = 'a secret of at least 32 bytes, or an array of 1 to 5 of them'
 const secrets = Type.Array(secretSchema, { minItems: 1, maxItems: 5, description })
 
-const required = {
+export const schema = strict({
   key: Type.Union([secretSchema, secrets], { description, secret: true, whole: true }),
   issuer: text('a name without a colon, which authenticator apps show', {
     pattern: '^[^:]*[^:\\s][^:]*$',
     quoted: true,
   }),
   update: anyFunction('a function (user, after, before) that stores a change'),
-}
-
-export const schema = strict(
-  {
-    ...required,
-    field: optional(fieldName),
-    accountField: optional(fieldName),
-    page: optional(text('a path', { quoted: true })),
-    remember: optional(whole(3600, 7_776_000, ' (seconds)')),
-    routeOptions: optional(Type.Object({}, { description: 'an object of options of a route' })),
-  },
-  `an object with ${Object.keys(required).join(', ')}`,
-)
+  field: optional(fieldName),
+  accountField: optional(fieldName),
+  page: optional(text('a path', { quoted: true })),
+  remember: optional(whole(3600, 7_776_000, ' (seconds)')),
+  routeOptions,
+})
 
 const defaults = { field: 'secondFactor', accountField: 'email', routeOptions: {} }
 

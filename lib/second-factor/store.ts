@@ -1,18 +1,14 @@
 import type { FastifyRequest } from 'fastify'
+import { swap } from '../common/swap.js'
 import { declaredProperty } from '../common/objects.js'
-import { rejection } from '../errors/errors.js'
-import { findUser } from '../users/user.js'
+import { findUserOf } from '../users/user.js'
 import { fault } from './box.js'
-import { expired } from './tokens.js'
+import { loginExpired } from '../tokens/step.js'
 import type { Factor } from './factor.js'
 import type { ResolvedSecondFactor } from './options.js'
 import type { ResolvedOptions } from '../options/resolve.js'
-import type { UserService } from '../../types/user-service.js'
 
 export type Sub = string | number
-
-/** Swaps that a request may lose to others. Of guesses at once, some get a 503. */
-const mostSwaps = 5
 
 /** The second factors of users, each of which is one encrypted text in a field of the app. */
 export class FactorStore {
@@ -38,8 +34,7 @@ export class FactorStore {
   }
 
   async find(name: Sub, request: FastifyRequest): Promise<object | null> {
-    const { userService, userServiceTimeout } = this.options
-    return findUser(userService as UserService, name, request, userServiceTimeout)
+    return findUserOf(this.options, name, request)
   }
 
   /**
@@ -53,16 +48,18 @@ export class FactorStore {
     name: Sub,
     request: FastifyRequest,
     change: (user: object) => Change,
-    most = mostSwaps,
+    most?: number,
   ): Promise<Change & { readonly user: object }> {
-    let user: object | null = found
-    for (let left = most; left > 0 && user !== null; left -= 1) {
+    let user = found
+    const attempt = async () => {
       const changed = change(user)
       if (await this.#store(user, name, changed.after)) return { ...changed, user }
-      user = await this.find(name, request)
+      const now = await this.find(name, request)
+      if (now === null) throw loginExpired('the user is gone')
+      user = now
+      return null
     }
-    if (user === null) throw expired('the user is gone')
-    throw rejection('auth.overloaded', { retryAfter: 1, cause: 'the second factor has changed' })
+    return swap(attempt, 'the second factor has changed', most)
   }
 
   async #store(user: object, sub: Sub, after: Factor | null | undefined): Promise<boolean> {

@@ -1,86 +1,57 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isProduction } from '../common/production.js'
-import { rejection } from '../errors/errors.js'
+import { wrongOption } from '../errors/errors.js'
 import { setCookie } from '../http/cookie.js'
 import { cookieStart, isLocal, type CookieSettings } from '../http/cookie-names.js'
 import { cookieOf } from '../request/state.js'
-import type { JwtService } from '../tokens/service.js'
-import type { AuthenticationErrorLike } from '../../types/errors.js'
-import type { SigningMethod } from '../../types/keys.js'
+import type { ResolvedSecondFactor } from './options.js'
+import { stepTokens, type StepKeys } from '../tokens/step.js'
 
-/** Seconds for which a login and a setup wait for their code. */
-export const patience = 600
-
-interface Claims {
-  readonly login: {
-    readonly sub: string | number
-    /** Digests of the password hash and the factor, of which one has to fit: see `stateOf` in tools.ts. */
-    readonly states: readonly string[]
-    /** The methods so far (RFC 8176). */
-    readonly amr: readonly string[]
-    /** When the login began, before the user was read: milliseconds since 1970. */
-    readonly began: number
-    /** From when on tokens of the user were valid at that time. */
-    readonly validAfter: number
-  }
-  /** `box` has the encrypted secret, and the id of the factor that it replaces. */
-  readonly setup: { readonly box: string }
-  readonly device: { readonly states: readonly string[] }
+interface Login {
+  readonly sub: string | number
+  /** Digests of the password hash and the factor, of which one has to fit: see `stateOf` in tools.ts. */
+  readonly states: readonly string[]
+  /** The methods so far (RFC 8176). */
+  readonly amr: readonly string[]
+  /** When the login began, before the user was read: milliseconds since 1970. */
+  readonly began: number
+  /** From when on tokens of the user were valid at that time. */
+  readonly validAfter: number
 }
-
-/** They tell these tokens from each other and from access tokens (RFC 8725 §3.11). */
-const typOf = {
-  login: 'second-factor+jwt',
-  setup: 'second-factor-setup+jwt',
-  device: 'device+jwt',
-} as const
 
 export type FactorTokens = ReturnType<typeof factorTokens>
 
-export const expired = (cause: string): Error =>
-  rejection('auth.login-expired', { code: 'ERR_AUTH_LOGIN_EXPIRED', cause })
-
-/** Makes and reads tokens that are signed with the keys of the registration, whose login has this path. */
-export function factorTokens(service: JwtService, method: SigningMethod | undefined, path: string) {
-  service.require(method, 'sign', 'the option "secondFactor"')
+export function factorTokens(keys: StepKeys) {
+  const foreign = 'its token is of another login'
+  const tokensOf = <Claims extends object>(typ: string) =>
+    stepTokens<Claims>(keys, { option: 'secondFactor', typ, foreign })
   return {
-    make<Name extends keyof Claims>(
-      kind: Name,
-      claims: Claims[Name],
-      expiresIn: number = patience,
-    ) {
-      const exp = Math.floor(Date.now() / 1000) + expiresIn
-      return service.generateTokenWithClaims({ ...claims, path, exp }, method, {
-        typ: typOf[kind],
-      })
-    },
-    /** @throws ERR_AUTH_LOGIN_EXPIRED */
-    read<Name extends keyof Claims>(kind: Name, token: string): Claims[Name] {
-      try {
-        const claims = service.verify(token, method, { typ: typOf[kind], requireExp: true })
-        if (claims.path === path) return claims as unknown as Claims[Name]
-      } catch (error) {
-        throw expired(`its token: ${(error as AuthenticationErrorLike).code}`)
-      }
-      throw expired('its token is of another login')
-    },
+    login: tokensOf<Login>('second-factor+jwt'),
+    /** `box` has the encrypted secret, and the id of the factor that it replaces. */
+    setup: tokensOf<{ readonly box: string }>('second-factor-setup+jwt'),
+    device: tokensOf<{ readonly states: readonly string[] }>('device+jwt'),
   }
 }
 
 export type Devices = ReturnType<typeof rememberedDevices>
 
-/** The cookies of devices on which users are not asked for a code. @param seconds - for which a device is remembered */
+/** The cookies of devices on which users are not asked for a code; null without the option. @throws ERR_AUTH_OPTION */
 export function rememberedDevices(
-  { name: jar }: CookieSettings,
-  seconds: number,
+  { remember: seconds }: ResolvedSecondFactor,
+  cookies: CookieSettings | undefined,
   tokens: FactorTokens,
 ) {
-  const nameFor = (host: '__Host-' | ''): string => `${cookieStart(host, jar)}device`
+  if (seconds === undefined) return null
+  if (cookies === undefined) {
+    return wrongOption(
+      'option "secondFactor.remember" is set, but it needs the option "cookies": a device is remembered by a cookie. Set it, or leave "remember" out.',
+    )
+  }
+  const nameFor = (host: '__Host-' | ''): string => `${cookieStart(host, cookies.name)}device`
   const isInProduction = isProduction()
   const isOf = (token: unknown, state: string): boolean => {
-    if (typeof token !== 'string') return false
     try {
-      return tokens.read('device', token).states.includes(state)
+      return tokens.device.read(String(token)).states.includes(state)
     } catch {
       return false
     }
@@ -92,7 +63,7 @@ export function rememberedDevices(
       [nameFor('__Host-'), nameFor('')].some((name) => isOf(cookieOf(request, name), state)),
     remember(reply: FastifyReply, states: readonly string[]): void {
       const isSecure = isInProduction || !isLocal(reply.request)
-      const value = tokens.make('device', { states }, seconds)
+      const value = tokens.device.make({ states }, seconds)
       const name = nameFor(isSecure ? '__Host-' : '')
       // Strict would miss the callback, to which a provider leads.
       const cookie = { name, value, maxAge: seconds, isSecure, sameSite: 'Lax' } as const

@@ -1,31 +1,24 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { digestOf } from '../common/digest.js'
 import { declaredProperty } from '../common/objects.js'
-import { rejection } from '../errors/errors.js'
 import { channelOf } from '../events.js'
 import { finishLogin } from '../login/finish.js'
-import { ownSession } from '../login/own-session.js'
-import { claimsMaker, issuedAfter, type OwnClaims } from '../login/token.js'
+import { claimsMaker, issuedAfter } from '../login/token.js'
 import { noPasswordField } from '../passwords/check.js'
-import { localClaimsOf, storedUser } from '../request/state.js'
+import { loginExpired } from '../tokens/step.js'
 import { tryCode, type Factor } from './factor.js'
 import { FactorStore, type Sub } from './store.js'
-import { expired, type Devices, type FactorTokens } from './tokens.js'
+import type { Devices, FactorTokens } from './tokens.js'
 import type { Registration } from '../feature.js'
 import type { ResolvedLogin } from '../options/resolve.js'
+import type { FinishedLogin } from '../tokens/issued.js'
 import type { ResolvedSecondFactor } from './options.js'
 import type { SecondFactorEvent } from '../../types/second-factor.js'
-import type { Sessions } from '../../types/session-api.js'
 
-/** A login that a code completes. */
-interface Shown {
+/** A login that a code completes: the methods so far, and whether the user is still the same when the tokens are stored. */
+interface Shown extends Pick<FinishedLogin, 'user' | 'started'> {
   readonly sub: Sub
-  readonly user: object
-  /** By the clock of `performance.now()`. */
-  readonly started: number
-  /** The methods so far. */
   readonly amr: readonly string[]
-  /** Whether the user is still the same when the tokens are stored. */
   isSame(user: object): boolean
 }
 
@@ -43,9 +36,8 @@ export class SecondFactorTools {
   constructor(
     readonly resolved: ResolvedSecondFactor,
     readonly tokens: FactorTokens,
-    readonly devices: Devices | null,
+    readonly devices: Devices,
     readonly registration: Registration,
-    readonly sessions: Sessions,
   ) {
     this.store = new FactorStore(resolved, registration.options)
     this.claimsOf = claimsMaker(registration.options.login)
@@ -90,17 +82,11 @@ export class SecondFactorTools {
       this.tell('failed', sub, request)
     }
     if (error !== undefined) throw error
-    if (left !== undefined) this.tell('recovery-code-used', sub, request, left)
+    if (left !== undefined) this.tell('recovery-code-used', sub, request, { left })
     return user
   }
 
-  tell(
-    action: SecondFactorEvent['action'],
-    sub: Sub,
-    request: FastifyRequest,
-    left?: number,
-  ): void {
-    const more = left === undefined ? {} : { left }
+  tell(action: SecondFactorEvent['action'], sub: Sub, request: FastifyRequest, more = {}): void {
     channelOf('secondFactor').publish({ action, sub: String(sub), request, ...more })
   }
 
@@ -112,30 +98,15 @@ export class SecondFactorTools {
     return true
   }
 
-  /** The user and the session of a request. @throws ERR_AUTH_FORBIDDEN without one, and where another user acts */
-  own(request: FastifyRequest) {
-    const user = storedUser<object>(request)
-    const session = ownSession(this.sessions, request)
-    if (user === null || session === null) {
-      throw rejection('auth.forbidden', { cause: 'not a session of the user' })
-    }
-    const { sub, amr = [] } = localClaimsOf(request) as OwnClaims & { readonly amr?: string[] }
-    return { user, sub, sid: session.id, amr, isOn: this.store.textOf(user) !== null }
-  }
-
   /** Begins the session of a user who has shown a code. @returns the body of the login */
   async begin(request: FastifyRequest, reply: FastifyReply, shown: Shown): Promise<object> {
-    const { sub: username, amr, isSame, ...login } = shown
+    const { sub: username, user, started, amr, isSame } = shown
     const confirm = async (): Promise<void> => {
       const now = await this.store.find(username, request)
-      if (now === null || !isSame(now)) throw expired('the user has changed meanwhile')
+      if (now === null || !isSame(now)) throw loginExpired('the user has changed meanwhile')
     }
     const authentication = { amr: [...new Set([...amr, 'otp', 'mfa'])] }
-    return finishLogin(this.registration, request, reply, {
-      ...login,
-      username,
-      confirm,
-      authentication,
-    })
+    const login = { username, user, started, confirm, authentication }
+    return finishLogin(this.registration, request, reply, login)
   }
 }

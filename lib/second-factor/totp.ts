@@ -1,19 +1,11 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
-const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
+export const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 
 /** Base32 without padding (RFC 4648 §6), for lengths that are multiples of five bytes. */
 export function base32Of(bytes: Uint8Array): string {
   const bits = Array.from(bytes, (byte) => byte.toString(2).padStart(8, '0')).join('')
   return bits.replace(/.{5}/g, (five) => alphabet.charAt(parseInt(five, 2)))
-}
-
-/** The bytes of a text in Base32; other characters are skipped, such as spaces. */
-export function bytesOf(text: string): Buffer {
-  const values = Array.from(text.toUpperCase(), (letter) => alphabet.indexOf(letter))
-  const known = values.filter((value) => value >= 0)
-  const bits = known.map((value) => value.toString(2).padStart(5, '0')).join('')
-  return Buffer.from(Array.from(bits.match(/.{8}/g) ?? [], (eight) => parseInt(eight, 2)))
 }
 
 /** The number of a period of 30 seconds (RFC 6238 §4.2). @param at - milliseconds since 1970 */
@@ -38,8 +30,7 @@ export const isOfApp = (code: string): boolean => /^\d{6}$/.test(code)
  * @param last - the last step that was used: none up to it is accepted (§5.2)
  * @returns null for a wrong code, `used` for one of such a step
  */
-export function stepOf(secret: string, typed: string, last: number): number | 'used' | null {
-  const code = typed.replace(/\s/g, '')
+export function stepOf(secret: string, code: string, last: number): number | 'used' | null {
   if (!isOfApp(code)) return null
   const [now, bytes] = [stepAt(Date.now()), Buffer.from(secret, 'base64url')]
   const isRight = (step: number): boolean =>

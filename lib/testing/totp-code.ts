@@ -1,4 +1,4 @@
-import { bytesOf, codeAt, stepAt } from '../second-factor/totp.js'
+import { alphabet, codeAt, stepAt } from '../second-factor/totp.js'
 import { testingError } from './error.js'
 
 /**
@@ -9,7 +9,10 @@ import { testingError } from './error.js'
  * @throws ERR_AUTH_TESTING for a secret of less than 16 bytes
  */
 export function totpCode(secret: string, { at = Date.now() }: { at?: number } = {}): string {
-  const bytes = bytesOf(String(secret))
+  const values = Array.from(String(secret).toUpperCase(), (letter) => alphabet.indexOf(letter))
+  const known = values.filter((value) => value >= 0)
+  const bits = known.map((value) => value.toString(2).padStart(5, '0')).join('')
+  const bytes = Buffer.from(Array.from(bits.match(/.{8}/g) ?? [], (each) => parseInt(each, 2)))
   if (bytes.length < 16) testingError('totpCode: expected a secret in Base32, of 16 bytes or more.')
   return codeAt(bytes, stepAt(at))
 }

@@ -58,11 +58,11 @@ const hasCredential = 0b0100_0000
 const sha256 = (data: string | Uint8Array): Buffer => createHash('sha256').update(data).digest()
 const encoded = (data: string | Uint8Array): string => Buffer.from(data).toString('base64url')
 
-/** Byte strings and texts of CBOR whose length takes two bytes, and short texts (RFC 8949 §3.1). */
-const byteString = (data: Buffer): Buffer =>
-  Buffer.concat([Buffer.from([0x59, data.length >> 8, data.length & 255]), data])
-const text = (value: string): Buffer =>
-  Buffer.concat([Buffer.from([0x60 + value.length]), Buffer.from(value)])
+const joined = (...parts: (Uint8Array | readonly number[])[]): Buffer =>
+  Buffer.concat(parts.map((part) => Buffer.from(part)))
+
+/** A short text of CBOR (RFC 8949 §3.1). */
+const text = (value: string): Buffer => joined([0x60 + value.length], Buffer.from(value))
 
 /**
  * Makes a browser with a software authenticator, for tests of log-ins with passkeys. It has no attestation, and its counter
@@ -77,9 +77,9 @@ export function virtualPasskey({ origin, rpId }: { origin: string; rpId: string 
   let made: Credential | null = null
   const clientData = (type: string, challenge: string): Buffer =>
     Buffer.from(JSON.stringify({ type, challenge, origin, crossOrigin: false }))
-  const authenticatorData = (more = Buffer.alloc(0)): Buffer => {
+  const authenticatorData = (more: Buffer = Buffer.alloc(0)): Buffer => {
     const all = more.length > 0 ? flags | hasCredential : flags
-    return Buffer.concat([sha256(rpId), Buffer.from([all, 0, 0, 0, 0]), more])
+    return joined(sha256(rpId), [all, 0, 0, 0, 0], more)
   }
   const responseOf = (id: string, data: Buffer, response: PasskeyResponse['response']) => {
     const all = { clientDataJSON: encoded(data), ...response }
@@ -96,18 +96,12 @@ export function virtualPasskey({ origin, rpId }: { origin: string; rpId: string 
       const pair = generateKeyPairSync('ec', { namedCurve: 'P-256' })
       made = { id: encoded(id), userHandle: user.id, privateKey: pair.privateKey }
       const { x = '', y = '' } = pair.publicKey.export({ format: 'jwk' })
-      const attested = Buffer.concat([
-        Buffer.alloc(16),
-        Buffer.from([0, id.length]),
-        id,
-        coseOf(x, y),
-      ])
-      const authData = byteString(authenticatorData(attested))
+      const data = authenticatorData(joined(Buffer.alloc(16), [0, id.length], id, coseOf(x, y)))
       // { fmt: 'none', attStmt: {}, authData }
-      const [start, empty] = [Buffer.from([0xa3]), Buffer.from([0xa0])]
-      const parts = [start, text('fmt'), text('none'), text('attStmt'), empty, text('authData')]
+      const start = [[0xa3], text('fmt'), text('none'), text('attStmt'), [0xa0], text('authData')]
+      const attestation = joined(...start, [0x59, data.length >> 8, data.length & 255], data)
       return responseOf(made.id, clientData('webauthn.create', challenge), {
-        attestationObject: encoded(Buffer.concat([...parts, authData])),
+        attestationObject: encoded(attestation),
         transports: ['internal'],
       })
     },
@@ -118,7 +112,7 @@ export function virtualPasskey({ origin, rpId }: { origin: string; rpId: string 
       const { id, userHandle, privateKey } = made
       const data = clientData('webauthn.get', challenge)
       const authData = authenticatorData()
-      const signature = sign('sha256', Buffer.concat([authData, sha256(data)]), privateKey)
+      const signature = sign('sha256', joined(authData, sha256(data)), privateKey)
       return responseOf(id, data, {
         authenticatorData: encoded(authData),
         signature: encoded(signature),
@@ -130,10 +124,8 @@ export function virtualPasskey({ origin, rpId }: { origin: string; rpId: string 
 
 /** The key as a map of CBOR: kty EC2, alg ES256, crv P-256, x, y (RFC 9053 §7.1.1). */
 function coseOf(x: string, y: string): Buffer {
-  const bytes = (data: string): Buffer =>
-    Buffer.concat([Buffer.from([0x58, 32]), Buffer.from(data, 'base64url')])
-  const start = Buffer.from([0xa5, 1, 2, 3, 0x26, 0x20, 1, 0x21])
-  return Buffer.concat([start, bytes(x), Buffer.from([0x22]), bytes(y)])
+  const bytes = (data: string): Buffer => joined([0x58, 32], Buffer.from(data, 'base64url'))
+  return joined([0xa5, 1, 2, 3, 0x26, 0x20, 1, 0x21], bytes(x), [0x22], bytes(y))
 }
 
 function requireDomain(rpId: string, asked: string | undefined): void {

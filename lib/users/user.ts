@@ -4,6 +4,7 @@ import { controlCharacter } from '../http/authorization.js'
 import { ABANDONED, isGone } from '../http/disconnect.js'
 import { isThenable } from '../common/objects.js'
 import { withTimeout } from '../common/timeout.js'
+import type { ResolvedOptions } from '../options/resolve.js'
 import type { JwtAuthenticatorOptions } from '../../types/options.js'
 import type { JwtClaims } from '../../types/request-extra.js'
 import type { UserService } from '../../types/user-service.js'
@@ -44,6 +45,15 @@ export function findUser<Result = Found>(
   return timeout === undefined
     ? answer.then(accept, fault)
     : withUserTimeout(answer.catch(fault), timeout).then(accept)
+}
+
+/** {@link findUser} of a registration that has a user service. */
+export async function findUserOf(
+  { userService, userServiceTimeout }: Pick<ResolvedOptions, 'userService' | 'userServiceTimeout'>,
+  name: string | number,
+  request: FastifyRequest,
+): Promise<Found> {
+  return findUser(userService as UserService, name, request, userServiceTimeout)
 }
 
 export function withUserTimeout<T>(answer: Promise<T>, seconds: number | undefined): Promise<T> {

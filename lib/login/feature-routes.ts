@@ -1,0 +1,90 @@
+import type { FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify'
+import * as Type from '@sinclair/typebox/type'
+import { sharedOptions, type PluginRoute, type Responses } from '../http/plugin-route.js'
+import { sendBody } from './finish.js'
+import { moveRoutes } from './route.js'
+import { checkBody } from './schema.js'
+import type { Registration } from '../feature.js'
+import type { Authenticator } from '../../types/authenticator.js'
+
+interface Tools {
+  readonly registration: Registration
+  readonly resolved: { readonly routeOptions: RouteShorthandOptions }
+}
+
+/** @returns the body of the response, whose status it sets if that is not 200; null for a 204 */
+export type HandleOf<Own extends Tools, Body> = (
+  tools: Own,
+  body: Body,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  started: number,
+) => Promise<object | null>
+
+/** `body` is null for a route that reads none. */
+type Row<Handle> = readonly [
+  methodAndPath: string,
+  summary: string,
+  handle: Handle,
+  body: Type.TProperties | null,
+  responses: Responses,
+]
+
+interface Table<Handle> {
+  readonly option: string
+  readonly authenticator: string
+  kindOf(path: string, summary: string): string
+  /** The handlers that log the user in. */
+  readonly logins: readonly Handle[]
+  /** Whether a request without a body has the body `{}`. */
+  readonly mayLackBody?: boolean
+  readonly open: readonly Row<Handle>[]
+  /** The routes for a session of the user. */
+  readonly own: readonly Row<Handle>[]
+  /** The responses of all of {@link own}. */
+  readonly ofOwn: Responses
+}
+
+/** A token for the next step, which may hold the data of an invitation. */
+export const tokenSchema = Type.String({ minLength: 1, maxLength: 16_384 })
+
+export function featureRoutes<Own extends Tools, Body>(
+  tools: Own,
+  table: Table<HandleOf<Own, Body>>,
+): PluginRoute[] {
+  const { option, authenticator, kindOf, logins, mayLackBody, open, own, ofOwn } = table
+  const { routeOptions } = tools.resolved
+  const accepts = [tools.registration.authenticators.get('jwt') as Authenticator]
+  return [...open, ...own].map((row) => {
+    const [methodAndPath, summary, handle, content, responses] = row
+    const [method, path] = methodAndPath.split(' ') as ['GET' | 'POST', string]
+    const schema = Type.Object(content ?? {})
+    const read = (value: unknown): Body => {
+      const body = mayLackBody ? (value ?? {}) : value
+      if (content !== null) checkBody(schema, body)
+      return body as Body
+    }
+    const protection = {
+      mark: { use: 'jwt' },
+      notes: { responses: { ...ofOwn, ...responses }, accepts },
+    }
+    return {
+      kind: kindOf(path, summary),
+      method,
+      path,
+      option,
+      ifTaken: moveRoutes,
+      ...(content && { body: { schema, read } }),
+      givesTokens: logins.includes(handle),
+      authenticator,
+      notes: { responses },
+      ...(own.includes(row) && protection),
+      options: { ...routeOptions, ...sharedOptions(routeOptions, { summary }) },
+      async work(request, reply, started) {
+        void reply.header('cache-control', 'no-store')
+        const body = await handle(tools, read(request.body), request, reply, started)
+        return body === null ? reply.code(204).send() : sendBody(reply, body)
+      },
+    }
+  })
+}

@@ -1,34 +1,25 @@
 // `fastify-authn/browser/passkeys` in a real browser, with authenticators of Chromium: pages of three origins and an API.
 import cors from '@fastify/cors'
-import { transformSync } from 'esbuild'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import type { CDPSession, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { authn } from '../../lib/index.js'
 import { fastify } from '../helpers/app.js'
+import { clientScript } from '../helpers/browser-client.js'
 import { openPage } from '../helpers/browser.js'
 import { alice, shopOptions, transferRoute } from '../helpers/browser-factors.js'
 import { listen } from '../helpers/flows.js'
 import { findProgram, unlessFound } from '../helpers/programs.js'
-import { root } from '../helpers/project.js'
 
 t.setTimeout(240_000)
 
 const chromium = findProgram('Chromium')
 const skip = unlessFound('Chromium')
-const scriptOf = (name: string): string =>
-  transformSync(readFileSync(join(root, `lib/browser/${name}.ts`), 'utf8'), {
-    loader: 'ts',
-    format: 'esm',
-    target: 'es2022',
-  }).code
 const html = `<!doctype html><meta charset="utf-8"><title>shop</title>
 <input autocomplete="username webauthn"><script type="module" src="/page.js"></script>`
 const files = (apiUrl: string) => ({
   '/': ['text/html', html],
-  '/session.js': ['text/javascript', scriptOf('index')],
-  '/passkeys.js': ['text/javascript', scriptOf('passkeys')],
+  '/session.js': ['text/javascript', clientScript('index')],
+  '/passkeys.js': ['text/javascript', clientScript('passkeys')],
   '/page.js': [
     'text/javascript',
     `import { createSession } from '/session.js'

@@ -1,7 +1,7 @@
 // Second factors and step-up, as pages and apps use them.
 import t, { type Test } from 'tap'
 import { alice, bob, shopOptions, transferRoute } from '../helpers/browser-factors.js'
-import { held, setUp, settle, url } from '../helpers/browser-session.js'
+import { held, setUp, settle, status, url } from '../helpers/browser-session.js'
 import { codeNow, wrongCode } from '../helpers/second-factor.js'
 import type { Session, StepUp } from '../../lib/browser/index.js'
 
@@ -119,6 +119,21 @@ t.test('a token that was revoked is refreshed before the user is asked', async (
   const paths = ['/transfers 401', '/login/refresh 200', '/transfers 401']
   t.strictSame(log(), [...paths, '/second-factor/confirm 200', '/transfers 200'])
   t.equal(asked.length, 2)
+})
+
+t.test('a request asks once and refreshes once, whatever the server responds', async (t) => {
+  const { asked, confirm, transfer, log, answer } = await later(t)
+  await transfer()
+  asked.length = 0
+  log()
+  confirm.now = async () => true
+  const headers = { 'www-authenticate': 'Bearer error="insufficient_user_authentication"' }
+  const more = status(401, headers)
+  answer('/transfers', more, status(401), more, status(401))
+  t.equal(await transfer(), 401)
+  t.strictSame(asked, [{ mfa: false, maxAge: null }])
+  const refreshed = ['/transfers 401', '/login/refresh 200', '/transfers 401']
+  t.strictSame(log(), ['/transfers 401', ...refreshed])
 })
 
 t.test('without a confirmation the 401 is returned, and nothing is refreshed', async (t) => {

@@ -136,7 +136,6 @@ export async function setUp(
     return response
   }
   const [{ setTimeout: later }, now] = [globalThis, Date.now]
-  const limit = AbortSignal.timeout.bind(AbortSignal)
   replaceGlobals(t, {
     fetch: {
       value: async (input: string | URL | Request, init: Sent['init']) => {
@@ -169,7 +168,9 @@ export async function setUp(
     setTimeout: {
       value: (run: () => void, milliseconds: number) => {
         // The app has timers too, and the client has limits.
-        const isWait = /sleep .*lib.browser/.test(String(new Error('where').stack))
+        const stack = String(new Error('where').stack)
+        if (/limited .*lib.browser/.test(stack)) state.limits.push(milliseconds)
+        const isWait = /sleep .*lib.browser/.test(stack)
         if (!isWait || milliseconds < 1000) return later(run, milliseconds)
         state.waits.push(milliseconds / 1000)
         return setImmediate(run)
@@ -177,13 +178,8 @@ export async function setUp(
     },
   })
   Date.now = () => now() + state.ahead
-  AbortSignal.timeout = (milliseconds) => {
-    state.limits.push(milliseconds)
-    return limit(milliseconds)
-  }
   t.teardown(() => {
     Date.now = now
-    AbortSignal.timeout = limit
   })
 
   const tokens = {

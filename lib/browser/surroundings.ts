@@ -1,0 +1,37 @@
+/** The members of browsers that other environments may lack. Names of the DOM are known in `lib/browser/` only. */
+interface Surroundings {
+  readonly location?: { readonly origin: string }
+  readonly localStorage: {
+    getItem(key: string): string | null
+    setItem(key: string, value: string): void
+  }
+  readonly document?: { readonly hidden: boolean; addEventListener: Listen }
+  readonly addEventListener?: Listen
+  readonly navigator?: {
+    readonly locks?: {
+      request(name: string, options: { signal: AbortSignal }, run: () => unknown): Promise<unknown>
+    }
+  }
+}
+type Listen = (type: string, listener: () => void, options: { signal: AbortSignal }) => void
+
+export const surroundings = globalThis as unknown as Surroundings
+export const ignore = (): void => undefined
+export const sleep = (milliseconds: number) =>
+  new Promise((resolve) => setTimeout(resolve, milliseconds))
+
+/** Aborts it after so many milliseconds. React Native has no `AbortSignal.timeout`. */
+export const limited = (milliseconds: number, stop = new AbortController()): AbortSignal => {
+  // Node would not exit before.
+  setTimeout(() => stop.abort(), milliseconds).unref?.()
+  return stop.signal
+}
+
+/** Has all who ask while it runs wait for the same run. */
+export const shareRuns = <Result>(run: (given: string) => Promise<Result>) => {
+  let running: Promise<Result> | undefined
+  return (given: string): Promise<Result> =>
+    (running ??= run(given).finally(() => {
+      running = undefined
+    }))
+}

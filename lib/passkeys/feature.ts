@@ -20,9 +20,12 @@ type Resolved = Awaited<ReturnType<typeof resolve>>
 export async function resolve(given: PasskeysOptions<object>) {
   const options = resolvePasskeys(given)
   const missing = (error: unknown): never => wrongOption(needed, error)
-  const webauthn = await import('@simplewebauthn/server').catch(missing)
+  const [webauthn, helpers] = await Promise.all([
+    import('@simplewebauthn/server'),
+    import('@simplewebauthn/server/helpers'),
+  ]).catch(missing)
   // Version 13 lacks this class, and the correction of GHSA-6hxq-p678-4hr2.
-  return 'PQCNotSupportedError' in webauthn ? { options, webauthn } : wrongOption(needed)
+  return 'PQCNotSupportedError' in webauthn ? { options, webauthn, helpers } : wrongOption(needed)
 }
 
 /** The option `passkeys`: log-in with passkeys. @throws ERR_AUTH_OPTION */
@@ -37,7 +40,7 @@ export function create(context: FeatureContext<Resolved>): Feature {
   const { path, signingMethod } = login as ResolvedLogin
   const tokensOf = (typ: string) => ceremonyTokens(jwtService, signingMethod, urlOf(app, path), typ)
   const tokens = { login: tokensOf('passkey+jwt'), add: tokensOf('passkey-add+jwt') }
-  const verifier = verifierOf(resolved.webauthn, resolved.options)
+  const verifier = verifierOf(resolved)
   return {
     name: 'passkeys',
     routes: (registration) =>

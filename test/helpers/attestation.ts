@@ -53,10 +53,9 @@ export function androidAttestation(credential: Credential, challenge: string, ad
   const plain = attestationOf(credential, challenge)
   const hash = sha256(Buffer.from(String(plain.response.clientDataJSON), 'base64url'))
   const root = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey
-  const description = sequence(
-    ...[number(3), number(0, 10), number(1), number(0, 10), octets(hash), octets(hex('00'))],
-    ...[sequence(), sequence()],
-  )
+  const levels = [number(3), number(0, 10), number(1), number(0, 10)]
+  const lists = [sequence(), sequence()]
+  const description = sequence(...levels, octets(hash), octets(hex('00')), ...lists)
   const name = der(0x86, Buffer.from(address))
   const leaf = certificate(
     'leaf',

@@ -2,7 +2,7 @@
 import bcrypt from 'bcrypt'
 import t, { type Test } from 'tap'
 import type { AccountMail } from '../../lib/index.js'
-import { authnTesting, logInWith } from '../../lib/testing/index.js'
+import { authnTesting, linkWith, logInWith } from '../../lib/testing/index.js'
 import { movedClock, newPassword, password } from '../helpers/accounts.js'
 import { basic, type TestApp } from '../helpers/app.js'
 import { cookiesOf } from '../helpers/cookies.js'
@@ -258,6 +258,40 @@ t.test('a login with a provider leads to the page that asks for the code', async
   const { statusCode } = await setting.app.inject({ url: '/mfa', headers: sessionOf(done) })
   t.equal(statusCode, 200)
 })
+
+t.test(
+  'an account whose provider stands in for the code is linked only after a code',
+  async (t) => {
+    for (const mfa of [['gold'], undefined]) {
+      const corp = {
+        issuer: 'https://id.example',
+        clientId: 'shop',
+        username: () => 1,
+        link: () => true,
+        ...(mfa && { mfa }),
+      }
+      const { app, half, post, enable } = await factorApp(
+        t,
+        { page: '/code', remember: 86_400 },
+        { cookies: true, loginWith: { corp } },
+        (app) => app.register(authnTesting),
+      )
+      const before = await logInWith(app, 'corp', { sub: '7' })
+      const linkIn = async (headers: Record<string, string>) =>
+        (await linkWith(app, 'corp', { sub: '8' }, { headers })).response
+      t.equal((await linkIn(before.headers)).statusCode, 303, 'a user without a second factor')
+      const { secret, headers } = await enable({ ...before.headers })
+      const body = { token: await half(), code: codeNow(secret, 1), remember: true }
+      const device = sessionOf(await post(login, body))
+      const weak = await post('/login', { email, password }, device)
+      t.equal(weak.statusCode, 200)
+      const response = await linkIn(sessionOf(weak))
+      t.equal(response.statusCode, mfa ? 401 : 303)
+      t.match(response.headers['www-authenticate'] ?? 'none', mfa ? /acr_values="mfa"/ : 'none')
+      t.equal((await linkIn(headers)).statusCode, 303, 'after a code')
+    }
+  },
+)
 
 t.test('a change of password keeps the level of the session', async (t) => {
   const { app, post, enable } = await withAccounts(t)

@@ -1,12 +1,14 @@
+import { acceptSameTokens } from '../authenticators/shared-keys.js'
 import { isUsableName } from '../users/user.js'
 import { wrongOption } from '../errors/errors.js'
 import { urlOf } from '../login/plugin-routes.js'
 import { targetOf } from '../login/return-to.js'
+import { wantedLogin } from '../login/route.js'
 import { requireOptions } from '../options/check.js'
 import { secondFactorRoutes } from './routes.js'
 import { factorTokens, patience, rememberedDevices } from './tokens.js'
 import { SecondFactorTools } from './tools.js'
-import type { Feature, FeatureContext, SecondFactor as Asks } from '../feature.js'
+import type { Feature, FeatureContext, Registration, SecondFactor as Asks } from '../feature.js'
 import type { CookieSettings } from '../http/cookie-names.js'
 import type { ResolvedLogin } from '../options/resolve.js'
 import type { ResolvedSecondFactor } from './options.js'
@@ -65,6 +67,17 @@ export function create(context: FeatureContext<ResolvedSecondFactor>): Feature {
       tools = new SecondFactorTools(resolved, tokens, devices, registration, authn.sessions)
     },
     routes: () => secondFactorRoutes(path, tools),
+    check(registration, all) {
+      const isAround = (each: Registration): boolean =>
+        each.secondFactor === undefined &&
+        acceptSameTokens(registration, each) &&
+        wantedLogin(each) !== null
+      const around = all.find(isAround)
+      if (around === undefined) return
+      wrongOption(
+        `option "secondFactor" is missing in the scope ${JSON.stringify(around.app.prefix || '/')}, whose login would ask for no code, while its tokens are accepted in the scope ${JSON.stringify(app.prefix || '/')}. Set it there too, or login: false, or give each scope its own "audience", as in jwt: { ...configFromEnv().jwt, audience: 'admin' }.`,
+      )
+    },
     stats: () => ({ ...tools.counts }),
     get testing() {
       return tools

@@ -239,6 +239,35 @@ t.test('a login during which a second factor is enabled begins no session', asyn
   }
 })
 
+t.test('a login on a device that is forgotten meanwhile begins no session', async (t) => {
+  const table: FactorUser[] = []
+  const { findByUsername, update } = factorsOver(table)
+  let reads = Infinity
+  let meanwhile = async (): Promise<unknown> => undefined
+  const userService = {
+    async findByUsername(name: string | number) {
+      reads -= 1
+      // As above: the login has looked at the device when the user is read for the third time.
+      if (reads === 0) await meanwhile()
+      return findByUsername(name)
+    },
+  }
+  const options = { userService, cookies: true }
+  const setting = await factorApp(t, { update, remember: 86_400 }, options)
+  table.push({ id: 1, email, password: bcrypt.hashSync(password, 4), secondFactor: null })
+  const { secret, headers } = await setting.enable()
+  const body = { token: await setting.half(), code: codeNow(secret, 1), remember: true }
+  const device = sessionOf(await setting.post(login, body))
+  const enter = () => setting.post('/login', { email, password }, device)
+  reads = 3
+  t.equal((await enter()).statusCode, 200)
+  const before = await setting.app.authn.sessions.list(1)
+  meanwhile = () => setting.send('/second-factor/forget-devices', undefined, headers)
+  reads = 3
+  t.equal(answerOf(await enter()), '401 ERR_AUTH_INVALID_CREDENTIALS')
+  t.equal((await setting.app.authn.sessions.list(1)).length, before.length)
+})
+
 t.test('a login with a provider leads to the page that asks for the code', async (t) => {
   const corp = { issuer: 'https://id.example', clientId: 'shop', username: () => 1 }
   const options = { cookies: true, loginWith: { corp } }

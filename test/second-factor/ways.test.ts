@@ -219,11 +219,12 @@ t.test('a user who changes while the code is looked at', async (t) => {
 t.test('a login during which a second factor is enabled begins no session', async (t) => {
   const table: FactorUser[] = []
   const { findByUsername, update } = factorsOver(table)
-  let reads = Infinity
+  let [reads, isDeleted] = [Infinity, false]
   const userService = {
     findByUsername(name: string | number) {
       reads -= 1
       // The login reads the user, confirms the password, and then that there is still no second factor.
+      if (reads === 0 && isDeleted) return Promise.resolve(undefined)
       if (reads === 0) Object.assign(table[0] as FactorUser, { secondFactor: 'on' })
       return findByUsername(name)
     },
@@ -237,6 +238,8 @@ t.test('a login during which a second factor is enabled begins no session', asyn
     Object.assign(table[0] as FactorUser, { secondFactor: null })
     t.strictSame(await setting.app.authn.sessions.list(1), [])
   }
+  ;[reads, isDeleted] = [2, true]
+  t.equal(await setting.send('/begin', { id: 1 }), '401 ERR_AUTH_INVALID_CREDENTIALS', 'deleted')
 })
 
 t.test('a login on a device that is forgotten meanwhile begins no session', async (t) => {
@@ -323,12 +326,17 @@ t.test(
 )
 
 t.test('a change of password keeps the level of the session', async (t) => {
-  const { app, post, enable } = await withAccounts(t)
-  const { headers } = await enable()
-  const body = { currentPassword: password, password: newPassword }
-  const changed = await post('/password/change', body, headers)
-  t.equal(changed.statusCode, 200)
-  const { statusCode } = await app.inject({ url: '/mfa', headers: sessionOf(changed) })
-  t.equal(statusCode, 200)
-  t.ok(cookiesOf(changed).length > 0)
+  for (const status of [200, 401]) {
+    const { app, post, half, enable } = await withAccounts(t)
+    const { secret, headers } = await enable()
+    const remembered = { token: await half(), code: codeNow(secret, 1), remember: true }
+    const device = sessionOf(await post(login, remembered))
+    const weak = sessionOf(await post('/login', { email, password }, device))
+    const body = { currentPassword: password, password: newPassword }
+    const changed = await post('/password/change', body, status === 200 ? headers : weak)
+    t.equal(changed.statusCode, 200)
+    const { statusCode } = await app.inject({ url: '/mfa', headers: sessionOf(changed) })
+    t.equal(statusCode, status)
+    t.ok(cookiesOf(changed).length > 0)
+  }
 })

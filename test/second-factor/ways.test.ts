@@ -1,10 +1,12 @@
 // What happens to users with a second factor wherever they log in, and in between.
 import bcrypt from 'bcrypt'
 import t, { type Test } from 'tap'
+import { memoryApiKeys } from '../../lib/api-keys/index.js'
 import type { AccountMail } from '../../lib/index.js'
 import { authnTesting, linkWith, logInWith } from '../../lib/testing/index.js'
 import { movedClock, newPassword, password } from '../helpers/accounts.js'
-import { basic, type TestApp } from '../helpers/app.js'
+import { job } from '../helpers/api-keys.js'
+import { basic, bearer, type TestApp } from '../helpers/app.js'
 import { cookiesOf } from '../helpers/cookies.js'
 import {
   answerOf,
@@ -17,6 +19,7 @@ import {
   sessionOf,
   type FactorUser,
 } from '../helpers/second-factor.js'
+import type { AnyResponse } from '../helpers/flows.js'
 import { until } from '../helpers/load.js'
 
 const login = '/login/second-factor'
@@ -321,22 +324,45 @@ t.test(
       t.equal(response.statusCode, mfa ? 401 : 303)
       t.match(response.headers['www-authenticate'] ?? 'none', mfa ? /acr_values="mfa"/ : 'none')
       t.equal((await linkIn(headers)).statusCode, 303, 'after a code')
+      const { response: entered } = await logInWith(app, 'corp', { sub: '8', acr: 'gold' })
+      t.match(entered.headers.location, mfa ? /^\/$/ : /^\/code#/)
     }
   },
 )
 
 t.test('a change of password keeps the level of the session', async (t) => {
-  for (const status of [200, 401]) {
-    const { app, post, half, enable } = await withAccounts(t)
-    const { secret, headers } = await enable()
-    const remembered = { token: await half(), code: codeNow(secret, 1), remember: true }
-    const device = sessionOf(await post(login, remembered))
-    const weak = sessionOf(await post('/login', { email, password }, device))
-    const body = { currentPassword: password, password: newPassword }
-    const changed = await post('/password/change', body, status === 200 ? headers : weak)
-    t.equal(changed.statusCode, 200)
-    const { statusCode } = await app.inject({ url: '/mfa', headers: sessionOf(changed) })
-    t.equal(statusCode, status)
-    t.ok(cookiesOf(changed).length > 0)
+  const clock = movedClock(t)
+  const levelOf = (response: AnyResponse) => {
+    const { value } = cookiesOf(response).find(({ name }) => name.endsWith('token')) ?? {}
+    const { auth_time, amr } = claimsIn(String(value))
+    return { auth_time, amr }
   }
+  for (const isWeak of [false, true]) {
+    const { post, half, enable } = await withAccounts(t)
+    const { secret } = await enable()
+    const remembered = { token: await half(), code: codeNow(secret, 1), remember: true }
+    const strong = await post(login, remembered)
+    const begun = isWeak ? await post('/login', { email, password }, sessionOf(strong)) : strong
+    t.strictSame(levelOf(begun).amr, isWeak ? ['pwd'] : ['pwd', 'otp', 'mfa'])
+    clock.ahead(60)
+    const body = { currentPassword: password, password: newPassword }
+    const changed = await post('/password/change', body, sessionOf(begun))
+    t.equal(changed.statusCode, 200)
+    t.strictSame(levelOf(changed), levelOf(begun))
+  }
+})
+
+t.test('API keys go on, and reach no settings', async (t) => {
+  const { app, post, enable } = await factorApp(
+    t,
+    {},
+    { apiKeys: { prefix: 'shop', store: memoryApiKeys() } },
+    (app) => app.get('/key', { config: { auth: { use: 'apiKey' } } }, ({ user }) => user),
+  )
+  await enable()
+  const { key } = await app.authn.apiKeys.issue({ ...job, owner: '1' })
+  const { statusCode } = await app.inject({ url: '/key', headers: bearer(key) })
+  t.equal(statusCode, 200)
+  for (const path of ['setup', 'confirm', 'disable'])
+    t.equal((await post(`/second-factor/${path}`, { code: '000000' }, bearer(key))).statusCode, 401)
 })

@@ -45,7 +45,7 @@ export function create(context: FeatureContext<ResolvedSecondFactor>): Feature {
       const { amr = [] } = authentication
       const validAfter = tools.validAfter(user)
       const token = tokens.make('login', { sub, states, amr, began, validAfter })
-      void reply.code(202).header('cache-control', 'no-store')
+      void reply.code(202)
       return { secondFactor: { token, expiresIn: patience } }
     },
   }

@@ -37,10 +37,10 @@ export async function passkeyAttacks(play: Play, passkey: VirtualPasskey, adding
     await wrong(`another ${name}`, { token, response: { ...response, response: changed } })
   }
   const all = await Promise.all([1, 2, 3].map(() => enter({ token, response })))
-  const won = all.find(({ statusCode }) => statusCode === 200) ?? (all[0] as Response)
+  const again = await enter({ token, response })
+  const won = all.find(({ statusCode }) => statusCode === 200) ?? again
   play.check('a passkey', won, [200], `${swap}; passkeys.list has to find what was added`)
-  for (const each of all)
+  for (const each of [...all, again])
     if (each !== won) play.check('one response several times', each, [403], swap)
-  await wrong('one response once more', { token, response }, 403, swap)
   await wrong('an older challenge', old, 403, swap)
 }

@@ -24,7 +24,7 @@ export function checkSharedKeys(registrations: readonly Registration[]): void {
 }
 
 /** Whether two registrations have a key in common, and no audiences or issuers that keep their tokens apart. */
-function acceptSameTokens(
+export function acceptSameTokens(
   { jwtService: one }: Registration,
   { jwtService: other }: Registration,
 ): boolean {

@@ -32,7 +32,7 @@ export function challengesOf(
     const stepUp = code === stepUpCode ? (stepUpOf(error) ?? {}) : null
     const hasToken = readsHeader && Boolean(credentialsOf(headers.authorization, 'Bearer'))
     if (row.status !== 401 && !(lacksScope && hasToken)) return
-    const key = [code, hasToken, stepUp?.acr_values, stepUp?.max_age].join()
+    const key = [code, hasToken, stepUp?.acr_values].join()
     const lines = made.get(key) ?? linesOf(registration, schemes, needed, row, hasToken, stepUp)
     made.set(key, lines)
     if (lines.length === 0) return

@@ -3,6 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import { localTokenIn } from '../authenticators/jwt.js'
 import { isAuthenticationError, rejection, rejectionOrFault } from '../errors/errors.js'
 import { channelOf } from '../events.js'
+import { requireLevel } from '../guard/level.js'
 import type { RouteBody } from '../http/plugin-route.js'
 import { badRequest } from '../http/query.js'
 import { ownSession, requireRecentLogin } from '../login/own-session.js'
@@ -50,24 +51,32 @@ export const linkRoute = ({ registration, provider }: Routes) =>
     notes: {
       responses: {
         200: { ...location, description: 'The address at the provider.' },
-        401: 'The credentials are missing or not accepted.',
+        401: 'The credentials are missing or not accepted, or the second factor is needed.',
         403: 'No session of the user, or its login is too old.',
       },
       accepts: [registration.authenticators.get('jwt') as Authenticator],
     },
   }) as const
 
-/** Checks who asks for a link. @throws (rejects) ERR_AUTH_FORBIDDEN, ERR_AUTH_LOGIN_AGAIN, ERR_AUTH_STORE_UNAVAILABLE */
+/**
+ * Checks who asks for a link.
+ * @throws (rejects) ERR_AUTH_FORBIDDEN, ERR_AUTH_LOGIN_AGAIN, ERR_AUTH_INSUFFICIENT_AUTHENTICATION
+ */
 export async function claimLink(
-  { registration: { app, jwtService, tokenChecks }, method, path }: Routes,
+  { registration, provider, method, path }: Routes,
   request: FastifyRequest,
 ): Promise<[returnTo: string | undefined, tokenUntil: TokenUntil]> {
+  const { app, jwtService, tokenChecks, secondFactor } = registration
   const { returnTo } = body.read(request.body)
   const session = ownSession(app.authn.sessions, request)
   if (session === null) throw rejection('auth.forbidden', { cause: 'no session of the user' })
   requireRecentLogin(request)
+  const user = storedUser(request) as object
+  // The word of this provider takes the place of the second factor.
+  const mfa = provider.options.mfa !== undefined && secondFactor?.isOn(user) === true
+  requireLevel(request, { mfa })
   const { sub, sid } = localClaimsOf(request) as LinkToken
-  const iat = issuedAt(Date.now() / 1000, storedUser(request) as object, tokenChecks)
+  const iat = issuedAt(Date.now() / 1000, user, tokenChecks)
   const sign = (exp: number): string =>
     jwtService.generateTokenWithClaims({ sub, sid, path, iat, exp }, method, { typ })
   return [returnTo, sign]

@@ -53,8 +53,10 @@ export async function finishLogin(
     if (asked !== null) return asked
   }
   const report = tokensReport(registration, user)
-  const attempt =
-    isLess && !isOn ? { ...login, confirm: stillOff(registration, request, login) } : login
+  const canChange = isLess && !(isOn && isRenewed)
+  const attempt = canChange
+    ? { ...login, confirm: askAgain(registration, request, reply, login) }
+    : login
   const tokens = await registration.issueTokens(username, request, user, attempt, registration)
   const body = give(registration, registration.carrier, request, reply, tokens)
   report(request, 'login', started, { ...about, ...(amr && { amr }) })
@@ -62,18 +64,21 @@ export async function finishLogin(
 }
 
 /**
- * Confirms a login of a user without a second factor. Enabling one revokes sessions that began with less, and would miss
- * one that is stored only then.
+ * Confirms a login that needed no second factor, as on a remembered device. Enabling one revokes sessions that began with
+ * less, and would miss one that is stored only then.
  */
-function stillOff(
+function askAgain(
   { options, secondFactor }: Registration,
   request: FastifyRequest,
-  { username, confirm }: FinishedLogin,
+  reply: FastifyReply,
+  login: FinishedLogin,
 ) {
   return async (): Promise<void> => {
-    await confirm()
-    const user = await findUserOf(options, username, request)
+    await login.confirm()
+    const user = await findUserOf(options, login.username, request)
     if (user !== null && !secondFactor?.isOn(user)) return
+    const wasOn = user !== null && secondFactor?.isOn(login.user)
+    if (wasOn && (await secondFactor?.ask(request, reply, user, login)) === null) return
     throw rejection('auth.invalid-credentials', { cause: 'the user has changed meanwhile' })
   }
 }

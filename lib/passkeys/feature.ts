@@ -18,9 +18,12 @@ type Resolved = Awaited<ReturnType<typeof resolve>>
 export async function resolve(given: PasskeysOptions<object>) {
   const options = resolvePasskeys(given)
   const missing = (error: unknown): never => wrongOption(needed, error)
-  const webauthn = await import('@simplewebauthn/server').catch(missing)
+  const [webauthn, helpers] = await Promise.all([
+    import('@simplewebauthn/server'),
+    import('@simplewebauthn/server/helpers'),
+  ]).catch(missing)
   // Version 13 lacks this class, and the correction of GHSA-6hxq-p678-4hr2.
-  return 'PQCNotSupportedError' in webauthn ? { options, webauthn } : wrongOption(needed)
+  return 'PQCNotSupportedError' in webauthn ? { options, webauthn, helpers } : wrongOption(needed)
 }
 
 /** The option `passkeys`: log-in with passkeys. @throws ERR_AUTH_OPTION */
@@ -29,7 +32,7 @@ export function create(context: FeatureContext<Resolved>): Feature {
   const why = 'passkeys keep this name of their user for ever.'
   const { path, keys } = loginFor('passkeys', context, why)
   const tokens = ceremonyTokens(keys)
-  const verifier = verifierOf(resolved.webauthn, resolved.options)
+  const verifier = verifierOf(resolved)
   return {
     name: 'passkeys',
     routes: (registration) =>

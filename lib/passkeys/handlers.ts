@@ -105,6 +105,11 @@ export const add: Handle = async (tools, body, request, reply) => {
   const passkey: Passkey = { ...added, at, name: nameOf(body), created, lastUsed: null }
   const isStored = await tools.ask<unknown>((given) => given.add(owner.user, passkey))
   if (!isStored) throw invalid('its id is taken')
+  // Others may have been added at the same time.
+  await listWithRoom(tools, owner, 1).catch(async (error: unknown) => {
+    await tools.ask<unknown>((given) => given.remove(owner.user, passkey.id))
+    throw error
+  })
   tools.tell('added', owner, passkey.id, request)
   void reply.code(201)
   return shown(passkey)
@@ -128,17 +133,28 @@ export const remove: Handle = async (tools, body, request) => {
   const owner = requireFreshSession(tools.registration, request)
   const passkeys = await tools.list(owner)
   const { id } = body
-  if (!passkeys.some((each) => each.id === id)) throw unknown()
-  if (passkeys.length === 1 && !tools.hasOtherWay(owner)) throw rejection('auth.passkey-last')
+  const removed = passkeys.find((each) => each.id === id)
+  if (removed === undefined) throw unknown()
+  const needsOne = !tools.hasOtherWay(owner)
+  if (needsOne && passkeys.length === 1) throw rejection('auth.passkey-last')
   await tools.ask<unknown>((given) => given.remove(owner.user, id))
+  // Another one may have been removed at the same time.
+  if (needsOne && (await tools.list(owner)).length === 0) {
+    await tools.ask<unknown>((given) => given.add(owner.user, removed))
+    throw rejection('auth.passkey-last')
+  }
   tools.tell('removed', owner, id, request)
   return null
 }
 
-/** @throws (rejects) ERR_AUTH_FORBIDDEN for a user who has as many as are allowed */
-async function listWithRoom(tools: PasskeyTools, owner: Owner): Promise<readonly Passkey[]> {
+/** @throws (rejects) ERR_AUTH_FORBIDDEN for a user who has as many as are allowed, `added` not counted */
+async function listWithRoom(
+  tools: PasskeyTools,
+  owner: Owner,
+  added = 0,
+): Promise<readonly Passkey[]> {
   const passkeys = await tools.list(owner)
-  if (passkeys.length < tools.resolved.most) return passkeys
+  if (passkeys.length < tools.resolved.most + added) return passkeys
   throw rejection('auth.forbidden', { cause: 'as many passkeys as passkeys.most allows' })
 }
 

@@ -10,6 +10,12 @@ import type { Passkey } from '../../types/passkeys.js'
 /** EdDSA, ES256 and RS256 (RFC 9053, RFC 8812). */
 export const algorithms = [-8, -7, -257]
 
+/**
+ * What browsers send where no attestation is asked for (WebAuthn §5.1.3). For other formats, the package fetches lists of
+ * revoked certificates from whatever address the certificates of the client name.
+ */
+const formats = new Set<unknown>(['none', 'packed'])
+
 /** Bytes in base64url. An ID has 1,023 bytes at most, and a handle 64 (WebAuthn §4, §5.4.3). */
 const bytes = (maxLength = 16_384) => Type.String({ pattern: '^[\\w-]+$', maxLength })
 const id = bytes(1364)
@@ -40,10 +46,15 @@ export const invalid = (cause: string): Error => rejection('auth.passkey-invalid
 export type Verifier = ReturnType<typeof verifierOf>
 
 /** Verifies responses of authenticators. All that is wrong with them is ERR_AUTH_PASSKEY_INVALID. */
-export function verifierOf(
-  webauthn: typeof import('@simplewebauthn/server'),
-  { origins, rpId }: ResolvedPasskeys,
-) {
+export function verifierOf({
+  webauthn,
+  helpers,
+  options: { origins, rpId },
+}: {
+  readonly webauthn: typeof import('@simplewebauthn/server')
+  readonly helpers: typeof import('@simplewebauthn/server/helpers')
+  readonly options: ResolvedPasskeys
+}) {
   const expected = (token: string) => ({
     expectedChallenge: digestOf(token),
     expectedOrigin: origins,
@@ -57,6 +68,9 @@ export function verifierOf(
       unlessInvalid(async () => {
         const response = shaped<RegistrationResponseJSON>(shapes.new, given)
         checkFrame(response)
+        const attestation = Buffer.from(response.response.attestationObject, 'base64url')
+        const format = helpers.decodeAttestationObject(new Uint8Array(attestation)).get('fmt')
+        if (!formats.has(format)) throw invalid('the format of the attestation')
         const options = { ...expected(token), response, supportedAlgorithmIDs: algorithms }
         const { verified, registrationInfo } = await webauthn.verifyRegistrationResponse(options)
         if (!verified) throw invalid('the attestation')

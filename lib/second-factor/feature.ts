@@ -1,12 +1,14 @@
+import { acceptSameTokens } from '../authenticators/shared-keys.js'
 import { isUsableName } from '../users/user.js'
 import { wrongOption } from '../errors/errors.js'
 import { loginFor } from '../login/needs.js'
 import { targetOf } from '../login/return-to.js'
+import { wantedLogin } from '../login/route.js'
 import { stepTime } from '../tokens/step.js'
 import { secondFactorRoutes } from './routes.js'
 import { factorTokens, rememberedDevices } from './tokens.js'
 import { SecondFactorTools } from './tools.js'
-import type { Feature, FeatureContext, SecondFactor as Asks } from '../feature.js'
+import type { Feature, FeatureContext, Registration, SecondFactor as Asks } from '../feature.js'
 import type { CookieSettings } from '../http/cookie-names.js'
 import type { ResolvedSecondFactor } from './options.js'
 import type { SecondFactor } from '../../types/second-factor.js'
@@ -36,7 +38,7 @@ export function create(context: FeatureContext<ResolvedSecondFactor>): Feature {
       const { amr = [] } = authentication
       const validAfter = tools.validAfter(user)
       const token = tokens.login.make({ sub, states, amr, began, validAfter })
-      void reply.code(202).header('cache-control', 'no-store')
+      void reply.code(202)
       return { secondFactor: { token, expiresIn: stepTime } }
     },
   }
@@ -57,6 +59,17 @@ export function create(context: FeatureContext<ResolvedSecondFactor>): Feature {
       tools = new SecondFactorTools(resolved, tokens, devices, registration)
     },
     routes: () => secondFactorRoutes(path, tools),
+    check(registration, all) {
+      const isAround = (each: Registration): boolean =>
+        each.secondFactor === undefined &&
+        acceptSameTokens(registration, each) &&
+        wantedLogin(each) !== null
+      const around = all.find(isAround)
+      if (around === undefined) return
+      wrongOption(
+        `option "secondFactor" is missing in the scope ${JSON.stringify(around.app.prefix || '/')}, whose login would ask for no code, while its tokens are accepted in the scope ${JSON.stringify(registration.app.prefix || '/')}. Set it there too, or login: false, or give each scope its own "audience", as in jwt: { ...configFromEnv().jwt, audience: 'admin' }.`,
+      )
+    },
     stats: () => ({ ...tools.counts }),
     get testing() {
       return tools

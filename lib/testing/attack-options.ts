@@ -2,6 +2,7 @@ import type { InjectOptions, LightMyRequestResponse } from 'fastify'
 import { parseMark } from '../marks/mark.js'
 import type { AccessNeed, NeededNames } from '../../types/marks.js'
 import type { TokenApp } from './token-app.js'
+import type { VirtualPasskey } from './virtual-passkey.js'
 import type { SigningMethod } from '../../types/jwt.js'
 
 /** Headers by lower-case name. */
@@ -64,4 +65,14 @@ export function scopeOf({ scope }: AttackOptions): NeededNames | null {
 export function givenHeaders({ good = {} }: AttackOptions): Headers {
   if (typeof good === 'string') return { authorization: good }
   return Object.fromEntries(Object.entries(good).map(([name, text]) => [name.toLowerCase(), text]))
+}
+
+/** The options of `factorAttacks`. */
+export interface FactorAttackOptions {
+  /** The body of the login of a user who has a second factor. Nobody else may log in as this user meanwhile. */
+  readonly login: Readonly<Record<string, unknown>>
+  /** Returns a code that was not used, at each of six calls: `() => recoveryCodes.pop()`. */
+  code(): string | undefined
+  /** A passkey of this user, added before. Default: none. */
+  readonly passkey?: VirtualPasskey | undefined
 }

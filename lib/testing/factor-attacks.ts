@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyRequest, LightMyRequestResponse as Respons
 import { belowLogin, besideLogin, urlOf } from '../login/plugin-routes.js'
 import { sessionOf, Stopped } from './account-attacks.js'
 import { testingError } from './error.js'
+import { passkeyAttacks } from './passkey-attacks.js'
 import { hasTestKit, testingOf } from './plugin.js'
 import { AttackReport, statusProblemOf } from './report.js'
 import { watchRequest, type Watched } from './watched.js'
@@ -11,14 +12,7 @@ import type { ResolvedLogin } from '../options/resolve.js'
 import type { SecondFactorTools } from '../second-factor/tools.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { RequestSession } from '../../types/session-api.js'
-
-/** The options of `factorAttacks`. */
-export interface FactorAttackOptions {
-  /** The body of the login of a user who has a second factor. Nobody else may log in as this user meanwhile. */
-  readonly login: Readonly<Record<string, unknown>>
-  /** Returns a code that was not used, at each of six calls: `() => recoveryCodes.pop()`. */
-  code(): string | undefined
-}
+import type { FactorAttackOptions } from './attack-options.js'
 
 type Headers = Record<string, string>
 type Answer = Pick<Response, 'statusCode'>
@@ -40,7 +34,7 @@ const ours = 'this is a fault of fastify-authn'
  */
 export async function factorAttacks(
   app: FastifyInstance,
-  { login: forms, code }: FactorAttackOptions,
+  { login: forms, code, passkey }: FactorAttackOptions,
 ): Promise<AttackReport> {
   await app.ready()
   const door = hasTestKit(app) && testingOf<SecondFactorTools>(app, 'secondFactor')
@@ -67,6 +61,11 @@ export async function factorAttacks(
     const won = await atOnce(token)
     await onDevice(won)
     await basic()
+    if (passkey) {
+      const adding = await post(beside('passkeys/options'), {}, sessionOf(won))
+      const send = (name: string, body: object) => post(below(name), body)
+      await passkeyAttacks({ send, check }, passkey, adding.json())
+    }
     const request = await requestWith(sessionOf(won))
     const { sub } = app.authn.sessions.of(request) as RequestSession
     await compare(request, sub)

@@ -99,15 +99,28 @@ t.test('a mark that a credential can never meet makes startup fail', async (t) =
   await t.rejects(appOf(t, { fresh: 60 }, { authenticator }), { code: 'ERR_AUTH_MARK' })
 })
 
-t.test('an authenticator of the app passes with such claims', async (t) => {
-  const own = {
-    authenticate(request: { extra: Record<string, unknown> }) {
-      request.extra.jwtClaims = { amr: ['mfa'], auth_time: epochSeconds() }
-      return { id: 1 }
-    },
+t.test('an authenticator of the app passes with such claims of its own', async (t) => {
+  const good = { amr: ['mfa'], auth_time: epochSeconds() }
+  const inherited = (claims: object, own: object) =>
+    Object.assign(Object.create(claims) as object, own)
+  const claims: [object | null, number][] = [
+    [good, 200],
+    [{ ...good, auth_time: Number.NaN }, 401],
+    [{ ...good, auth_time: Infinity }, 401],
+    [inherited({ amr: good.amr }, { auth_time: good.auth_time }), 401],
+    [inherited({ auth_time: good.auth_time }, { amr: good.amr }), 401],
+    [null, 401],
+  ]
+  for (const [jwtClaims, status] of claims) {
+    const own = {
+      authenticate(request: { extra: Record<string, unknown> }) {
+        request.extra.jwtClaims = jwtClaims
+        return { id: 1 }
+      },
+    }
+    const { app } = await appOf(t, { ...both, use: 'own' }, { authenticators: { own } })
+    t.equal((await app.inject('/')).statusCode, status)
   }
-  const { app } = await appOf(t, { ...both, use: 'own' }, { authenticators: { own } })
-  t.equal((await app.inject('/')).statusCode, 200)
 })
 
 t.test('actingAs is fresh, and mfa where that is said', async (t) => {
@@ -177,6 +190,36 @@ t.test('issuers say with their own claims what mfa is', async (t) => {
   const { get } = await mark({ fresh: 600 })
   t.equal((await get({ auth_time: now - 620 })).statusCode, 200, 'clockTolerance')
   t.equal((await get({ auth_time: now - 640 })).statusCode, 401)
+})
+
+t.test('the challenge is one, for the issuer of the token that came', async (t) => {
+  const app = fastify(t)
+  await app.register(authnTesting)
+  const users = userService()
+  const user = ({ sub }: { sub?: unknown }, request: never) =>
+    users.findByUsername(String(sub), request)
+  const issuerOf = (name: string) => ({
+    issuer: `https://${name}.example`,
+    audience: 'shop',
+    mfa: [name],
+    user,
+  })
+  const issuers = { gold: issuerOf('gold'), silver: issuerOf('silver') }
+  await app.register(authn, { ...standardOptions(), userService: users, issuers } as never)
+  const use = ['gold', 'silver', 'jwt']
+  app.get('/', { config: { auth: { use, mfa: true } } }, () => ({}))
+  app.get('/basic', { config: { auth: { use: ['jwt', 'basic'], fresh: 60 } } }, () => ({}))
+  await app.ready()
+  for (const issuer of ['gold', 'silver', 'gold']) {
+    const headers = bearer(mintToken(app, { issuer, sub: 'alice' }))
+    const { headers: sent } = await app.inject({ url: '/', headers })
+    t.strictSame(sent['www-authenticate'], challenge(`acr_values="${issuer}"`))
+  }
+  const headers = bearer(mintToken(app, { sub: 'alice' }))
+  const ours = await app.inject({ url: '/', headers })
+  t.strictSame(ours.headers['www-authenticate'], challenge('acr_values="mfa"'))
+  const both = await app.inject({ url: '/basic', headers })
+  t.strictSame(both.headers['www-authenticate'], challenge('max_age="60"'))
 })
 
 t.test('the option mfa of an issuer is checked at startup', async (t) => {

@@ -127,7 +127,7 @@ function coseOf({ key, alg }: Credential): Buffer {
   )
 }
 
-type Cbor = number | string | Buffer | Map<string | number, Cbor>
+type Cbor = number | string | Buffer | Cbor[] | Map<string | number, Cbor>
 
 /** Enough of RFC 8949 for these objects. */
 export function cbor(value: Cbor): Buffer {
@@ -141,6 +141,7 @@ export function cbor(value: Cbor): Buffer {
   if (typeof value === 'number') return value < 0 ? head(1, -1 - value) : head(0, value)
   if (typeof value === 'string')
     return Buffer.concat([head(3, Buffer.byteLength(value)), Buffer.from(value)])
+  if (Array.isArray(value)) return Buffer.concat([head(4, value.length), ...value.map(cbor)])
   if (Buffer.isBuffer(value)) return Buffer.concat([head(2, value.length), value])
   const members = [...value].flatMap(([key, member]) => [cbor(key), cbor(member)])
   return Buffer.concat([head(5, value.size), ...members])

@@ -1,6 +1,10 @@
 // What is no response of a passkey for this app, user and challenge. Nothing tells why, nor who exists, but the log.
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { answerOf } from '../helpers/accounts.js'
+import { androidAttestation } from '../helpers/attestation.js'
 import {
   assertionOf,
   at,
@@ -109,6 +113,23 @@ t.test('new passkeys that are none', async (t) => {
   t.equal(await addTo(app, long), invalid, 'an id that is too long')
   t.match(await addTo(app, { ...long, id: Buffer.alloc(1023, 7) }), /^201/)
   t.equal(await addTo(app, { ...long, id: Buffer.alloc(1023, 7) }, {}, 2), invalid, 'a taken id')
+})
+
+t.test('no address is fetched that an attestation names', async (t) => {
+  const { ask, post, logIn } = await passkeysApp(t)
+  let requests = 0
+  const server = createServer((_, response) => {
+    requests += 1
+    response.end()
+  }).listen(0, '127.0.0.1')
+  t.teardown(() => server.close())
+  await once(server, 'listening')
+  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  const headers = await logIn()
+  const { token, publicKey } = await ask('/passkeys/options', headers)
+  const response = androidAttestation(credentialOf(1), publicKey.challenge, address)
+  t.equal(answerOf(await post('/passkeys', { token, response }, headers)), invalid)
+  t.equal(requests, 0)
 })
 
 const values = [undefined, null, 7, true, '', 'ä', '====', '\u0000', {}, [], ['x'], 'x', 'AAAA']

@@ -12,10 +12,12 @@ import {
   uv,
 } from '../helpers/authenticator.js'
 import { bearer } from '../helpers/app.js'
-import { browser, passkeysApp } from '../helpers/passkeys.js'
+import { until } from '../helpers/load.js'
+import { browser, passkeysApp, passkeysOver, type StoredPasskey } from '../helpers/passkeys.js'
 
 const stepUp = '401 ERR_AUTH_INSUFFICIENT_AUTHENTICATION'
 const forbidden = '403 ERR_AUTH_FORBIDDEN'
+const last = '409 ERR_AUTH_PASSKEY_LAST'
 const fault = '500 ERR_AUTH_PASSKEYS'
 const fresh = ['/passkeys/options', '/passkeys', '/passkeys/remove']
 const bodies: Record<string, object> = {
@@ -76,7 +78,7 @@ t.test('a user with a second factor has to have used it', async (t) => {
 })
 
 t.test('the last way to log in stays', async (t) => {
-  const { post, add, logIn, users } = await passkeysApp(t)
+  const { post, add, logIn, users, table } = await passkeysApp(t)
   const headers = await logIn(3)
   const ids = []
   for (let count = 0; count < 2; count += 1)
@@ -84,10 +86,12 @@ t.test('the last way to log in stays', async (t) => {
   const remove = async (id?: string) => answerOf(await post('/passkeys/remove', { id }, headers))
   t.equal(await remove(ids[0]), '204')
   t.equal(await remove(ids[0]), '403 ERR_AUTH_PASSKEY_INVALID', 'it is gone')
-  t.equal(await remove(ids[1]), '409 ERR_AUTH_PASSKEY_LAST')
+  const [row] = table
+  t.equal(await remove(ids[1]), last)
+  t.equal(table[0], row, 'not even for a moment')
   const carol = users[2] as { password: string | null }
   carol.password = '!'
-  t.equal(await remove(ids[1]), '409 ERR_AUTH_PASSKEY_LAST', 'no hash')
+  t.equal(await remove(ids[1]), last, 'no hash')
   carol.password = users[0]?.password ?? null
   t.equal(await remove(ids[1]), '204')
   const corp = { issuer: 'http://127.0.0.1:1', clientId: 'x', username: () => null }
@@ -121,6 +125,48 @@ t.test('a user changes the own passkeys alone, and has a limited number', async 
   t.match((await app.inject({ url: '/passkeys', headers })).json(), {
     passkeys: [{ name: 'Ключ 🔑' }],
   })
+})
+
+t.test('requests at once leave the last passkey, and add no more than are allowed', async (t) => {
+  let waiting: (() => void)[] | null = null
+  const table: StoredPasskey[] = []
+  const over = passkeysOver(table)
+  const options = {
+    ...over,
+    most: 2,
+    /** Where `waiting` is set, two requests get the same answer. */
+    async list(user: never) {
+      const answer = await over.list(user)
+      if (waiting === null) return answer
+      await new Promise<void>((resolve) => waiting?.push(resolve))
+      return answer
+    },
+  }
+  const { post, add, ask, logIn } = await passkeysApp(t, options)
+  const headers = await logIn(3)
+  const twice = async (url: string, bodies: object[]) => {
+    const held = (waiting = [] as (() => void)[])
+    const sent = bodies.map((body) => post(url, body, headers))
+    await until(() => held.length === 2, 'both requests')
+    waiting = null
+    for (const resolve of held) resolve()
+    return (await Promise.all(sent)).map(answerOf)
+  }
+  await add(browser(), headers)
+  const asked = [await ask('/passkeys/options', headers), await ask('/passkeys/options', headers)]
+  const added = asked.map(({ token, publicKey }) => ({
+    token,
+    response: browser().create(publicKey),
+  }))
+  const answers = await twice('/passkeys', added)
+  t.ok(answers.includes(forbidden))
+  t.equal(table.length, 1 + answers.filter((answer) => answer.startsWith('201')).length)
+  if (table.length === 1) await add(browser(), headers)
+  const ids = table.map(({ data }) => ({ id: data.id }))
+  const removed = await twice('/passkeys/remove', ids)
+  t.ok(removed.includes(last))
+  t.equal(table.length, removed.filter((answer) => answer === last).length)
+  t.equal((await post('/passkeys/options', {}, headers)).statusCode, table.length === 2 ? 403 : 200)
 })
 
 t.test('a counter that has not grown is logged, and lets the user in', async (t) => {

@@ -135,14 +135,17 @@ t.test(
   'recovery codes work once, however they are written, also while codes have to wait',
   async (t) => {
     const setting = await guessing(t)
-    const { recoveryCodes, attempt, events, app, headers } = setting
+    const { secret, recoveryCodes, attempt, events, app, headers } = setting
     t.equal(recoveryCodes.length, 10)
     for (const code of recoveryCodes) t.match(code, /^(?:[a-z2-7]{4}-){3}[a-z2-7]{4}$/)
     t.equal(new Set(recoveryCodes).size, 10)
     await fail(setting, 5)
     const [first = '', second = '', third = ''] = recoveryCodes
+    t.equal(await attempt(codeNow(secret, 1)), tooMany)
     t.equal(await attempt(first), tokens)
+    t.equal(await attempt(codeNow(secret, 1)), tokens, 'which ends the wait')
     t.equal(await attempt(first), invalid, 'again')
+    await fail(setting, 5)
     t.equal(await attempt(` ${second.toUpperCase().replaceAll('-', ' ')} `), tokens)
     t.equal(await attempt(third.replaceAll('-', '')), tokens)
     const used = events.filter(({ action }) => action === 'recovery-code-used')

@@ -1,10 +1,19 @@
 // Remembered devices spare the code, and nothing else.
 import bcrypt from 'bcrypt'
 import t, { type Test } from 'tap'
+import { authnTesting, logInWith } from '../../lib/testing/index.js'
 import { movedClock, password } from '../helpers/accounts.js'
 import { cost } from '../helpers/app.js'
 import { cookiesOf, linesOf, tls } from '../helpers/cookies.js'
-import { answerOf, bodyOf, codeNow, email, factorApp, sessionOf } from '../helpers/second-factor.js'
+import {
+  answerOf,
+  bodyOf,
+  codeNow,
+  email,
+  factorApp,
+  sessionOf,
+  wrongCode,
+} from '../helpers/second-factor.js'
 
 type Headers = Record<string, string>
 
@@ -111,6 +120,43 @@ t.test('it is of one user, and no other cookie is one', async (t) => {
   const headers = { authorization: `Bearer ${token}` }
   t.equal((await app.inject({ url: '/me', headers })).statusCode, 401)
   t.equal(table.length, 2)
+})
+
+t.test('it is asked at each login, also while codes have to wait', async (t) => {
+  let sent = ''
+  const corp = { issuer: 'https://id.example', clientId: 'shop', username: () => 1 }
+  const { app, half, post, enable } = await factorApp(
+    t,
+    { remember, page: '/code' },
+    { cookies: true, loginWith: { corp } },
+    (app) => {
+      app.post('/begin', (request, reply) => app.authn.sessions.begin(1, request, reply))
+      app.addHook('onRequest', async ({ headers }) => {
+        if (sent) headers.cookie = `${headers.cookie ?? ''}; ${sent}`
+      })
+      return app.register(authnTesting)
+    },
+  )
+  const { secret } = await enable()
+  const body = { token: await half(), code: codeNow(secret, 1), remember: true }
+  const { value } =
+    cookiesOf(await post('/login/second-factor', body)).find(({ name }) => name === 'device') ?? {}
+  const device = { cookie: `device=${value}` }
+  const guess = { token: await half(), code: wrongCode(secret) }
+  for (let count = 0; count < 5; count += 1) await post('/login/second-factor', guess)
+  t.equal((await post('/login/second-factor', guess)).statusCode, 429)
+  for (const headers of [{}, device]) {
+    const isKnown = headers === device
+    t.equal((await post('/login', forms, headers)).statusCode, isKnown ? 200 : 202)
+    t.equal((await post('/begin', undefined, headers)).statusCode, isKnown ? 200 : 202)
+  }
+  const atProvider = async () => {
+    const { response } = await logInWith(app, 'corp', { sub: '7' })
+    return response.headers.location
+  }
+  t.match(await atProvider(), /^\/code#/)
+  sent = device.cookie
+  t.equal(await atProvider(), '/')
 })
 
 t.test('without the option, or without the wish, no device is remembered', async (t) => {

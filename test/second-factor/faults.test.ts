@@ -56,6 +56,19 @@ t.test('a text that cannot be read, and a lost column', async (t) => {
   t.notMatch(lines.join(''), new RegExp(`${bytes.slice(0, 20)}|${key}`))
 })
 
+t.test('no two texts have the same initialization vector', async (t) => {
+  const { send, enable, stored, half } = await factorApp(t)
+  const { secret, headers } = await enable()
+  const vectors = new Set<string | undefined>()
+  const see = () => vectors.add(stored().secondFactor?.split('.')[1]?.slice(0, 16))
+  see()
+  await send('/login/second-factor', { token: await half(), code: codeNow(secret, 1) })
+  see()
+  await send('/second-factor/forget-devices', undefined, headers)
+  see()
+  t.equal(vectors.size, 3)
+})
+
 t.test('keys are replaced one after the other', async (t) => {
   const table: FactorUser[] = []
   const withKeys = async (...keys: string[]) => {

@@ -84,6 +84,30 @@ t.test('startup fails where another option is missing, or a path is taken', asyn
   t.match(taken, { code: 'ERR_AUTH_OPTION', message: /"secondFactor".*\/second-factor\/setup/ })
 })
 
+t.test('startup fails where the login of another scope would go around it', async (t) => {
+  const other = { ...base, sessions: { name: 'other' } }
+  const secondFactor = { ...good }
+  const start = (more: object, isFirst: boolean) =>
+    startupError(async () => {
+      const app = Fastify()
+      t.teardown(() => app.close())
+      const all = [
+        { ...base, secondFactor },
+        { ...other, ...more },
+      ] as AuthnOptions[]
+      for (const [index, options] of (isFirst ? all : all.toReversed()).entries())
+        app.register((scope) => scope.register(authn, options), { prefix: `/${index}` })
+      await app.ready()
+    })
+  const message = /"secondFactor" is missing in the scope/
+  for (const isFirst of [true, false]) {
+    t.match(await start({}, isFirst), { code: 'ERR_AUTH_OPTION', message })
+    t.match(await start({ sessions: undefined }, isFirst), { code: 'ERR_AUTH_OPTION', message })
+    const fine = [{ secondFactor }, { login: false }, { jwt: { secret: `${secret}-of-others` } }]
+    for (const more of fine) t.equal(await start(more, isFirst), undefined)
+  }
+})
+
 t.test('in production, startup fails for a key that can be guessed', async (t) => {
   const before = process.env.NODE_ENV
   process.env.NODE_ENV = 'production'

@@ -1,10 +1,12 @@
 // What happens to users with a second factor wherever they log in, and in between.
 import bcrypt from 'bcrypt'
 import t, { type Test } from 'tap'
+import { memoryApiKeys } from '../../lib/api-keys/index.js'
 import type { AccountMail } from '../../lib/index.js'
-import { authnTesting, logInWith } from '../../lib/testing/index.js'
+import { authnTesting, linkWith, logInWith } from '../../lib/testing/index.js'
 import { movedClock, newPassword, password } from '../helpers/accounts.js'
-import { basic, type TestApp } from '../helpers/app.js'
+import { job } from '../helpers/api-keys.js'
+import { basic, bearer, type TestApp } from '../helpers/app.js'
 import { cookiesOf } from '../helpers/cookies.js'
 import {
   answerOf,
@@ -17,6 +19,7 @@ import {
   sessionOf,
   type FactorUser,
 } from '../helpers/second-factor.js'
+import type { AnyResponse } from '../helpers/flows.js'
 import { until } from '../helpers/load.js'
 
 const login = '/login/second-factor'
@@ -219,11 +222,12 @@ t.test('a user who changes while the code is looked at', async (t) => {
 t.test('a login during which a second factor is enabled begins no session', async (t) => {
   const table: FactorUser[] = []
   const { findByUsername, update } = factorsOver(table)
-  let reads = Infinity
+  let [reads, isDeleted] = [Infinity, false]
   const userService = {
     findByUsername(name: string | number) {
       reads -= 1
       // The login reads the user, confirms the password, and then that there is still no second factor.
+      if (reads === 0 && isDeleted) return Promise.resolve(undefined)
       if (reads === 0) Object.assign(table[0] as FactorUser, { secondFactor: 'on' })
       return findByUsername(name)
     },
@@ -237,6 +241,37 @@ t.test('a login during which a second factor is enabled begins no session', asyn
     Object.assign(table[0] as FactorUser, { secondFactor: null })
     t.strictSame(await setting.app.authn.sessions.list(1), [])
   }
+  ;[reads, isDeleted] = [2, true]
+  t.equal(await setting.send('/begin', { id: 1 }), '401 ERR_AUTH_INVALID_CREDENTIALS', 'deleted')
+})
+
+t.test('a login on a device that is forgotten meanwhile begins no session', async (t) => {
+  const table: FactorUser[] = []
+  const { findByUsername, update } = factorsOver(table)
+  let reads = Infinity
+  let meanwhile = async (): Promise<unknown> => undefined
+  const userService = {
+    async findByUsername(name: string | number) {
+      reads -= 1
+      // As above: the login has looked at the device when the user is read for the third time.
+      if (reads === 0) await meanwhile()
+      return findByUsername(name)
+    },
+  }
+  const options = { userService, cookies: true }
+  const setting = await factorApp(t, { update, remember: 86_400 }, options)
+  table.push({ id: 1, email, password: bcrypt.hashSync(password, 4), secondFactor: null })
+  const { secret, headers } = await setting.enable()
+  const body = { token: await setting.half(), code: codeNow(secret, 1), remember: true }
+  const device = sessionOf(await setting.post(login, body))
+  const enter = () => setting.post('/login', { email, password }, device)
+  reads = 3
+  t.equal((await enter()).statusCode, 200)
+  const before = await setting.app.authn.sessions.list(1)
+  meanwhile = () => setting.send('/second-factor/forget-devices', undefined, headers)
+  reads = 3
+  t.equal(answerOf(await enter()), '401 ERR_AUTH_INVALID_CREDENTIALS')
+  t.equal((await setting.app.authn.sessions.list(1)).length, before.length)
 })
 
 t.test('a login with a provider leads to the page that asks for the code', async (t) => {
@@ -259,13 +294,75 @@ t.test('a login with a provider leads to the page that asks for the code', async
   t.equal(statusCode, 200)
 })
 
+t.test(
+  'an account whose provider stands in for the code is linked only after a code',
+  async (t) => {
+    for (const mfa of [['gold'], undefined]) {
+      const corp = {
+        issuer: 'https://id.example',
+        clientId: 'shop',
+        username: () => 1,
+        link: () => true,
+        ...(mfa && { mfa }),
+      }
+      const { app, half, post, enable } = await factorApp(
+        t,
+        { page: '/code', remember: 86_400 },
+        { cookies: true, loginWith: { corp } },
+        (app) => app.register(authnTesting),
+      )
+      const before = await logInWith(app, 'corp', { sub: '7' })
+      const linkIn = async (headers: Record<string, string>) =>
+        (await linkWith(app, 'corp', { sub: '8' }, { headers })).response
+      t.equal((await linkIn(before.headers)).statusCode, 303, 'a user without a second factor')
+      const { secret, headers } = await enable({ ...before.headers })
+      const body = { token: await half(), code: codeNow(secret, 1), remember: true }
+      const device = sessionOf(await post(login, body))
+      const weak = await post('/login', { email, password }, device)
+      t.equal(weak.statusCode, 200)
+      const response = await linkIn(sessionOf(weak))
+      t.equal(response.statusCode, mfa ? 401 : 303)
+      t.match(response.headers['www-authenticate'] ?? 'none', mfa ? /acr_values="mfa"/ : 'none')
+      t.equal((await linkIn(headers)).statusCode, 303, 'after a code')
+      const { response: entered } = await logInWith(app, 'corp', { sub: '8', acr: 'gold' })
+      t.match(entered.headers.location, mfa ? /^\/$/ : /^\/code#/)
+    }
+  },
+)
+
 t.test('a change of password keeps the level of the session', async (t) => {
-  const { app, post, enable } = await withAccounts(t)
-  const { headers } = await enable()
-  const body = { currentPassword: password, password: newPassword }
-  const changed = await post('/password/change', body, headers)
-  t.equal(changed.statusCode, 200)
-  const { statusCode } = await app.inject({ url: '/mfa', headers: sessionOf(changed) })
+  const clock = movedClock(t)
+  const levelOf = (response: AnyResponse) => {
+    const { value } = cookiesOf(response).find(({ name }) => name.endsWith('token')) ?? {}
+    const { auth_time, amr } = claimsIn(String(value))
+    return { auth_time, amr }
+  }
+  for (const isWeak of [false, true]) {
+    const { post, half, enable } = await withAccounts(t)
+    const { secret } = await enable()
+    const remembered = { token: await half(), code: codeNow(secret, 1), remember: true }
+    const strong = await post(login, remembered)
+    const begun = isWeak ? await post('/login', { email, password }, sessionOf(strong)) : strong
+    t.strictSame(levelOf(begun).amr, isWeak ? ['pwd'] : ['pwd', 'otp', 'mfa'])
+    clock.ahead(60)
+    const body = { currentPassword: password, password: newPassword }
+    const changed = await post('/password/change', body, sessionOf(begun))
+    t.equal(changed.statusCode, 200)
+    t.strictSame(levelOf(changed), levelOf(begun))
+  }
+})
+
+t.test('API keys go on, and reach no settings', async (t) => {
+  const { app, post, enable } = await factorApp(
+    t,
+    {},
+    { apiKeys: { prefix: 'shop', store: memoryApiKeys() } },
+    (app) => app.get('/key', { config: { auth: { use: 'apiKey' } } }, ({ user }) => user),
+  )
+  await enable()
+  const { key } = await app.authn.apiKeys.issue({ ...job, owner: '1' })
+  const { statusCode } = await app.inject({ url: '/key', headers: bearer(key) })
   t.equal(statusCode, 200)
-  t.ok(cookiesOf(changed).length > 0)
+  for (const path of ['setup', 'confirm', 'disable'])
+    t.equal((await post(`/second-factor/${path}`, { code: '000000' }, bearer(key))).statusCode, 401)
 })

@@ -1,7 +1,15 @@
 // `factorAttacks` against apps that are fine, and against each mistake of an app that it has to find.
 import t, { type Test } from 'tap'
+import type { PasskeysOptions } from '../../lib/index.js'
 import { authnTesting, factorAttacks, type AttackReport } from '../../lib/testing/index.js'
 import { password } from '../helpers/accounts.js'
+import {
+  browser,
+  origin,
+  passkeysOver,
+  type Asked,
+  type StoredPasskey,
+} from '../helpers/passkeys.js'
 import {
   email,
   factorApp,
@@ -122,6 +130,39 @@ for (const [name, broken] of Object.entries(mistakes)) {
     const report = await attack(setting as never)
     t.not(report.problems.length, 0, String(report))
     t.throws(() => report.assert())
+  })
+}
+
+/** An app whose user has a passkey too. */
+async function withPasskey(t: Test, broken: Partial<PasskeysOptions> = {}) {
+  const table: StoredPasskey[] = []
+  const passkeys = { origin, name: 'Shop', ...passkeysOver(table), ...broken }
+  const setting = await attacked(t, {}, { cookies: true, passkeys })
+  const { headers, recoveryCodes } = setting.enabled
+  const passkey = browser()
+  const { token, publicKey } = JSON.parse(
+    (await setting.post('/passkeys/options', {}, headers)).body,
+  ) as Asked
+  await setting.post('/passkeys', { token, response: passkey.create(publicKey) }, headers)
+  return factorAttacks(setting.app, { login, code: () => recoveryCodes.pop(), passkey })
+}
+
+t.test('a passkey', async (t) => {
+  const report = await withPasskey(t)
+  t.strictSame(report.problems, [])
+  const { cases } = await attack((await attacked(t, {}, { cookies: true })) as never)
+  t.ok(report.cases > cases, `${report.cases}`)
+})
+
+const ofPasskeys: Record<string, Partial<PasskeysOptions>> = {
+  'an update of passkeys that does not store': { update: () => true },
+  'an update of passkeys that never succeeds': { update: () => false },
+  'a list of passkeys that is empty': { list: () => [] },
+}
+for (const [name, broken] of Object.entries(ofPasskeys)) {
+  t.test(`${name} is found`, async (t) => {
+    const { problems } = await withPasskey(t, broken)
+    t.match(problems, [{ case: /passkey|response/ }])
   })
 }
 

@@ -37,6 +37,8 @@ const toNull = (store: FactorStore) => (user: object) =>
 
 export class SecondFactorTools {
   readonly counts = { enabled: 0, failed: 0 }
+  /** Those of all registrations whose tokens are accepted here. */
+  family: readonly Sessions[] = []
   readonly store: FactorStore
   readonly claimsOf: ReturnType<typeof claimsMaker>
 

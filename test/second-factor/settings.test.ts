@@ -156,7 +156,7 @@ t.test('enabling one revokes sessions of other registrations too', async (t) => 
           hashing: { cost },
           login: { usernameField: 'email', subject: idOf },
           sessions: { name: 'other' },
-          secondFactor: { key, issuer: 'Shop', update: update as never },
+          secondFactor: { key, issuer: 'Shop', update },
         })
         scope.get('/me', { config: { auth: true } }, () => 'in')
       },

@@ -163,6 +163,27 @@ t.test('so do tokens of jwt.validAfterField', async (t) => {
   t.equal(await setting.send(login, { token, code: codeNow(secret, 1) }), expired)
 })
 
+t.test('bodies are checked, and browsers get no tokens in them', async (t) => {
+  const { half, post, send, enable } = await factorApp(t, {}, { cookies: { apps: true } })
+  const { secret } = await enable()
+  const token = await half()
+  const code = codeNow(secret, 1)
+  const bad: object[] = [
+    {},
+    { token },
+    { code },
+    { token, code: Number(code) },
+    { token: [token], code },
+    { token, code: '1'.repeat(65) },
+    { token, code, remember: 'yes' },
+  ]
+  for (const body of bad) t.equal((await post(login, body)).statusCode, 400, JSON.stringify(body))
+  const wish = { 'token-delivery': 'body' }
+  const ofBrowser = { ...wish, 'sec-fetch-site': 'same-origin' }
+  t.equal(await send(login, { token, code }, ofBrowser), '400 ERR_AUTH_TOKEN_DELIVERY')
+  t.equal(await send(login, { token, code }, wish), '200 tokens')
+})
+
 t.test('a hash that the login itself replaces does not make it invalid', async (t) => {
   for (const works of [true, false]) {
     const table: FactorUser[] = []

@@ -99,13 +99,12 @@ export const addOptions: Handle = async (tools, _body, request) => {
 export const add: Handle = async (tools, body, request, reply) => {
   const owner = requireFreshSession(tools.registration, request)
   const { at } = tools.tokens.add.read(body.token, ({ sub }) => sub === owner.sub)
-  await listWithRoom(tools, owner)
   const added = await tools.verifier.added(body.response, body.token)
   const created = new Date().toISOString()
   const passkey: Passkey = { ...added, at, name: nameOf(body), created, lastUsed: null }
   const isStored = await tools.ask<unknown>((given) => given.add(owner.user, passkey))
   if (!isStored) throw invalid('its id is taken')
-  // Others may have been added at the same time.
+  // Only now, since others may have been added meanwhile.
   await listWithRoom(tools, owner, 1).catch(async (error: unknown) => {
     await tools.ask<unknown>((given) => given.remove(owner.user, passkey.id))
     throw error

@@ -60,11 +60,15 @@ export function create(context: FeatureContext<ResolvedSecondFactor>): Feature {
     },
     routes: () => secondFactorRoutes(path, tools),
     check(registration, all) {
-      const isAround = (each: Registration): boolean =>
-        each.secondFactor === undefined &&
-        acceptSameTokens(registration, each) &&
-        wantedLogin(each) !== null
-      const around = all.find(isAround)
+      const isRelated = (each: Registration): boolean =>
+        each === registration || acceptSameTokens(registration, each)
+      const related = all.filter(isRelated)
+      tools.family = related.flatMap(({ app: { authn } }) =>
+        authn.features.includes('sessions') ? authn.sessions : [],
+      )
+      const around = related.find(
+        (each) => each.secondFactor === undefined && wantedLogin(each) !== null,
+      )
       if (around === undefined) return
       wrongOption(
         `option "secondFactor" is missing in the scope ${JSON.stringify(around.app.prefix || '/')}, whose login would ask for no code, while its tokens are accepted in the scope ${JSON.stringify(registration.app.prefix || '/')}. Set it there too, or login: false, or give each scope its own "audience", as in jwt: { ...configFromEnv().jwt, audience: 'admin' }.`,

@@ -93,8 +93,8 @@ export const enable: Handle = async (tools, { token, code }, request, reply) => 
   tools.tell('enabled', sub, request)
   // They began with less. `finishLogin` rejects logins that are not among them yet. By `sub`, the clocks of two processes
   // could make the next login look older than this.
-  const others = await sessions.list(sub)
-  await Promise.all(others.map(({ sid }) => sessions.revoke({ sid })))
+  const others = await Promise.all(tools.family.map((each) => each.list(sub)))
+  await Promise.all(others.flat().map(({ sid }) => sessions.revoke({ sid })))
   const isSame = (now: object): boolean => tools.passwordOf(now) === password
   const login = { sub, user, amr, started: performance.now(), isSame }
   return { ...(await tools.begin(request, reply, login)), recoveryCodes: shown }

@@ -14,6 +14,7 @@ import type { ResolvedLogin } from '../options/resolve.js'
 import type { FinishedLogin } from '../tokens/issued.js'
 import type { ResolvedSecondFactor } from './options.js'
 import type { SecondFactorEvent } from '../../types/second-factor.js'
+import type { Sessions } from '../../types/session-api.js'
 
 /** A login that a code completes: the methods so far, and whether the user is still the same when the tokens are stored. */
 interface Shown extends Pick<FinishedLogin, 'user' | 'started'> {
@@ -30,6 +31,8 @@ const toNull = (store: FactorStore) => (user: object) =>
 
 export class SecondFactorTools {
   readonly counts = { enabled: 0, failed: 0 }
+  /** Those of all registrations whose tokens are accepted here. */
+  family: readonly Sessions[] = []
   readonly store: FactorStore
   readonly claimsOf: ReturnType<typeof claimsMaker>
 

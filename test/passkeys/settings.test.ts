@@ -127,6 +127,23 @@ t.test('a user changes the own passkeys alone, and has a limited number', async 
   })
 })
 
+t.test('an app gets the tokens of a passkey in the body if it asks', async (t) => {
+  const { add, answer, logIn, post } = await passkeysApp(t)
+  const passkey = browser()
+  t.equal((await add(passkey, await logIn())).statusCode, 201)
+  t.equal(answerOf(await post('/login/passkey', await answer(passkey))), '200 tokens')
+  const other = await passkeysApp(t, {}, { cookies: { apps: true } })
+  const wish = { 'token-delivery': 'body' }
+  const begun = await other.post('/begin', { id: 1, how: { amr: ['pwd'] } }, wish)
+  await other.add(passkey, bearer(begun.json<{ token: string }>().token))
+  const inBody = await other.post('/login/passkey', await other.answer(passkey), wish)
+  t.equal(answerOf(inBody), '200 tokens')
+  t.strictSame(inBody.cookies, [])
+  const ofBrowser = { ...wish, 'sec-fetch-site': 'same-origin' }
+  const rejected = await other.post('/login/passkey', await other.answer(passkey), ofBrowser)
+  t.equal(answerOf(rejected), '400 ERR_AUTH_TOKEN_DELIVERY')
+})
+
 t.test('requests at once leave the last passkey, and add no more than are allowed', async (t) => {
   let waiting: (() => void)[] | null = null
   const table: StoredPasskey[] = []

@@ -1,6 +1,8 @@
 // The settings of a user: setup, recovery codes, and who may change them.
 import t, { type Test } from 'tap'
-import { movedClock } from '../helpers/accounts.js'
+import { authn } from '../../lib/index.js'
+import { hash, movedClock, password } from '../helpers/accounts.js'
+import { cost, secret } from '../helpers/app.js'
 import {
   answerOf,
   bodyOf,
@@ -8,10 +10,13 @@ import {
   codeNow,
   email,
   factorApp,
+  factorsOver,
+  key,
   otherKey,
   sessionOf,
   wrongCode,
   type FactorApp,
+  type FactorUser,
 } from '../helpers/second-factor.js'
 
 const invalid = '403 ERR_AUTH_CODE_INVALID'
@@ -136,6 +141,38 @@ t.test('a setup and a login are of one registration', async (t) => {
   const body = { token: await one.half(), code: codeNow(secret, 1) }
   t.equal(await other.send('/admin/login/second-factor', body), expired)
   t.equal(await one.send('/login/second-factor', body), '200 tokens')
+})
+
+t.test('enabling one revokes sessions of other registrations too', async (t) => {
+  const table: FactorUser[] = [{ id: 1, email, password: hash, secondFactor: null }]
+  const { findByUsername, update } = factorsOver(table)
+  const userService = { findByUsername }
+  const { app, post, enable } = await factorApp(t, { update }, { userService }, (app) =>
+    app.register(
+      async (scope) => {
+        await scope.register(authn, {
+          userService,
+          jwt: { secret },
+          hashing: { cost },
+          login: { usernameField: 'email', subject: idOf },
+          sessions: { name: 'other' },
+          secondFactor: { key, issuer: 'Shop', update },
+        })
+        scope.get('/me', { config: { auth: true } }, () => 'in')
+      },
+      { prefix: '/other' },
+    ),
+  )
+  const early = sessionOf(await post('/other/login', { email, password }))
+  const statuses = async () =>
+    Promise.all(
+      ['/me', '/other/me'].map(
+        async (url) => (await app.inject({ url, headers: early })).statusCode,
+      ),
+    )
+  t.strictSame(await statuses(), [200, 200])
+  await enable()
+  t.strictSame(await statuses(), [401, 401])
 })
 
 t.test('a setup whose key is gone has expired', async (t) => {

@@ -1,4 +1,5 @@
 // What happens to users with a second factor wherever they log in, and in between.
+import { setTimeout } from 'node:timers/promises'
 import bcrypt from 'bcrypt'
 import t, { type Test } from 'tap'
 import { memoryApiKeys } from '../../lib/api-keys/index.js'
@@ -121,6 +122,36 @@ t.test('sessions that are revoked between password and code include the next one
   t.equal(await send(login, { token, code: codeNow(secret, 1) }), '200 tokens')
 })
 
+t.test('so do those that are revoked while a login looks its user up', async (t) => {
+  const table: FactorUser[] = []
+  const { findByUsername, update } = factorsOver(table)
+  let revoke = async (): Promise<unknown> => undefined
+  const names: (string | number)[] = []
+  const userService = {
+    async findByUsername(name: string | number) {
+      names.push(name)
+      await revoke()
+      return findByUsername(name)
+    },
+  }
+  const { app, post, send, enable } = await factorApp(t, { update }, { userService }, routes)
+  table.push({ id: 1, email, password: bcrypt.hashSync(password, 4), secondFactor: null })
+  const { secret } = await enable()
+  revoke = async () => {
+    // The token of a login counts milliseconds.
+    await setTimeout(10)
+    await app.authn.sessions.revoke({ sub: 1 })
+    await setTimeout(10)
+  }
+  const { token } = bodyOf(await post('/begin', { id: 1 })).secondFactor
+  revoke = async () => undefined
+  const code = codeNow(secret, 1)
+  t.equal(await send(login, { token, code }), '401 ERR_AUTH_INVALID_CREDENTIALS')
+  names.length = 0
+  t.equal(await app.authn.secondFactor.disable('a\u0000', {} as never), false)
+  t.strictSame(names, [], 'a name that no user has')
+})
+
 t.test('so do tokens of jwt.validAfterField', async (t) => {
   const valid = { validAfter: 0 }
   const jwt = { secret: 'a-secret-of-the-tests-32-bytes-long!', validAfterField: 'validAfter' }
@@ -130,6 +161,27 @@ t.test('so do tokens of jwt.validAfterField', async (t) => {
   const token = await setting.half()
   Object.assign(setting.stored(), { validAfter: Math.ceil(Date.now() / 1000) })
   t.equal(await setting.send(login, { token, code: codeNow(secret, 1) }), expired)
+})
+
+t.test('bodies are checked, and browsers get no tokens in them', async (t) => {
+  const { half, post, send, enable } = await factorApp(t, {}, { cookies: { apps: true } })
+  const { secret } = await enable()
+  const token = await half()
+  const code = codeNow(secret, 1)
+  const bad: object[] = [
+    {},
+    { token },
+    { code },
+    { token, code: Number(code) },
+    { token: [token], code },
+    { token, code: '1'.repeat(65) },
+    { token, code, remember: 'yes' },
+  ]
+  for (const body of bad) t.equal((await post(login, body)).statusCode, 400, JSON.stringify(body))
+  const wish = { 'token-delivery': 'body' }
+  const ofBrowser = { ...wish, 'sec-fetch-site': 'same-origin' }
+  t.equal(await send(login, { token, code }, ofBrowser), '400 ERR_AUTH_TOKEN_DELIVERY')
+  t.equal(await send(login, { token, code }, wish), '200 tokens')
 })
 
 t.test('a hash that the login itself replaces does not make it invalid', async (t) => {

@@ -29,6 +29,12 @@ const wanted = {
   logout: 'guides/log-out',
   csrf: 'guides/csrf',
   google: 'guides/login-with',
+  Apple: 'guides/openid-providers',
+  Firebase: 'guides/migrating-hashes',
+  nodemailer: 'guides/accounts',
+  vitest: 'guides/testing',
+  'zero downtime': 'guides/deployment',
+  'express session': 'guides/coming-from-express-passport',
 }
 
 /** How long the first result of a page that was just opened may take, in milliseconds. */

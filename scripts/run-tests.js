@@ -72,7 +72,7 @@ const first = `
 const tutorial = /^tutorials-/
 /** What the docs, the demo, the examples and editors say and show, and what does nothing without a server or a browser. */
 const notQuick =
-  /^(?:browser-(?:passkeys-)?pages|docs|editor|examples-mcp|proxies|readme|scripts-start|flows-(?:apps-browser|cross-site-browser|demo|demo-page|docs-page|login-with-browser|login-with-processes)|(?:accounts|api-keys|passkeys|second-factor)-processes|login-with-identities|recipes-(?:accounts|identities|passkeys|second-factor)|sessions-stores-faults)$/
+  /^(?:browser-(?:passkeys-)?pages|docs|editor|examples-mcp|proxies|readme|scripts-start|flows-(?:apps-browser|cross-site-browser|demo|demo-page|docs-page|login-with-browser|login-with-processes)|(?:accounts|api-keys|passkeys|second-factor)-processes|login-with-identities|recipes-(?:accounts|audit-log|identities|passkeys|second-factor|tenants)|sessions-stores-faults)$/
 
 const { values, positionals } = parseArgs({
   options: {

@@ -18,6 +18,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { findChromium, withChromium } from './chromium.js'
 import { outdated } from './diagrams.js'
+import { searchProblems } from './search-test.js'
 
 const { values, positionals } = parseArgs({
   options: { built: { type: 'boolean' }, pictures: { type: 'string' } },
@@ -112,7 +113,10 @@ async function tryInBrowser() {
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
   const origin = `http://127.0.0.1:${server.address().port}`
   try {
-    await withChromium(executablePath, (page) => tryPages(page, origin))
+    await withChromium(executablePath, async (page) => {
+      if (positionals.length === 0) tell('search', await searchProblems(page, origin))
+      await tryPages(page, origin)
+    })
   } finally {
     server.closeAllConnections()
     server.close()

@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitepress'
 import { entryPoints, otherPages, read, sections, sourceOf, titles } from '../pages.js'
+import { localSearch } from '../search.js'
 
 const [first, ...rest] = sections()
 const reference = {
@@ -86,15 +87,7 @@ export default defineConfig({
   themeConfig: {
     logo: '/logo.svg',
     editLink,
-    search: {
-      provider: 'local',
-      options: {
-        miniSearch: {
-          // Names of the API occur on many of its pages; a guide says more.
-          searchOptions: { boostDocument: (page) => (page.includes('/api/') ? 0.3 : 1) },
-        },
-      },
-    },
+    search: localSearch,
     outline: [2, 3],
     externalLinkIcon: true,
     docFooter: { prev: 'Previous', next: 'Next' },

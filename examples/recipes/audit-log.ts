@@ -1,0 +1,68 @@
+import { channels, type AuthnEvents } from 'fastify-authn'
+
+export const schema = `create table audit_log (
+  id bigint generated always as identity primary key,
+  at timestamptz not null default now(),
+  event text not null,
+  sub text, -- the user, by the id that login.subject returns
+  address text,
+  details jsonb not null default '{}'
+)`
+
+/** Your query function. */
+export type Query = (sql: string, values: unknown[]) => Promise<unknown>
+
+interface Row {
+  readonly sub?: string | number | undefined
+  readonly [detail: string]: unknown
+}
+
+const insert = 'insert into audit_log (event, sub, address, details) values ($1, $2, $3, $4)'
+const idOf = (user: object | undefined) => (user as { id: number } | undefined)?.id
+
+/** Writes a row for each event. Call it once in each process; what it returns ends it, when all rows are written. */
+export function writeAuditLog(
+  query: Query,
+  onError: (error: unknown) => void,
+): () => Promise<unknown> {
+  const pending = new Set<Promise<unknown>>()
+  const stops: (() => void)[] = []
+
+  function on<Name extends keyof AuthnEvents>(
+    name: Name,
+    rowOf: (event: AuthnEvents[Name]) => Row | null,
+  ): void {
+    function listener(event: AuthnEvents[Name]): void {
+      const row = rowOf(event)
+      if (row === null) return
+      const { sub, ...details } = row
+      const address = 'request' in event ? event.request.ip : null
+      const values = [name, sub === undefined ? null : String(sub), address, details]
+      // An error here must not end the process, nor hold the request up.
+      const written = query(insert, values).catch(onError)
+      pending.add(written)
+      void written.then(() => pending.delete(written))
+    }
+    channels[name].subscribe(listener)
+    stops.push(() => channels[name].unsubscribe(listener))
+  }
+
+  on('login', ({ user, amr }) => ({ sub: idOf(user), amr }))
+  // Wrong passwords, and what a known user may not do. Expired tokens are everyday life.
+  on('failure', ({ authenticator, code, user, reason }) =>
+    authenticator === 'login' || user !== undefined ? { sub: idOf(user), code, reason } : null,
+  )
+  on('throttled', ({ code, authenticator }) => ({ code, authenticator }))
+  on('logout', ({ sub, sid, everywhere }) => ({ sub, sid, everywhere }))
+  on('reuse', ({ sub, sid }) => ({ sub, sid }))
+  on('account', ({ sub, action }) => ({ sub, action }))
+  on('secondFactor', ({ sub, action }) => ({ sub, action }))
+  on('passkey', ({ sub, action, id }) => ({ sub, action, passkey: id }))
+  on('link', ({ sub, provider }) => ({ sub, provider }))
+  on('apiKey', ({ owner, action, id, name }) => ({ sub: owner, action, key: id, name }))
+
+  return async () => {
+    for (const stop of stops) stop()
+    await Promise.all(pending)
+  }
+}

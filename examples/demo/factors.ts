@@ -1,9 +1,4 @@
-import type {
-  Passkey,
-  PasskeysOptions,
-  SecondFactorOptions,
-  UserService,
-} from 'fastify-authn'
+import type { Passkey, PasskeysOptions, SecondFactorOptions, UserService } from 'fastify-authn'
 import { secondFactorKey } from './keys.js'
 import type { Settings } from './config.js'
 import type { Database } from './database.js'

@@ -50,24 +50,25 @@ export async function buildApp(
   })
   const { apiKeys } = app.authn
 
-  // People use tokens here, and never a key: one that leaks must not make others.
+  // People use tokens here, and never a key: one that leaks must not make others. Keys belong to an id, never to a name:
+  // whoever has that name later would get them.
   await app.register(
     async (own) => {
       own.addHook('onSend', async (_, reply) => void reply.header('cache-control', 'no-store'))
       own.post<NewKey>('/', { schema: { body: newKey } }, async ({ user, body }, reply) => {
         const { name, scopes, days } = body
-        const owner = String(user?.username)
+        const owner = Number(user?.id)
         const made = await apiKeys.issue({ owner, name, scopes, expiresAt: inDays(days) })
         return reply.code(201).send(made) // the only response with the key itself
       })
-      own.get('/', ({ user }) => apiKeys.list(String(user?.username)))
+      own.get('/', ({ user }) => apiKeys.list(Number(user?.id)))
       own.post<KeyId>('/:id/rotate', async ({ user, params }, reply) => {
-        const owner = String(user?.username)
+        const owner = Number(user?.id)
         const made = await apiKeys.rotate(params.id, { overlap: 86_400, owner })
         return made === null ? reply.callNotFound() : reply.code(201).send(made)
       })
       own.delete<KeyId>('/:id', async ({ user, params }, reply) => {
-        const isDone = await apiKeys.revoke(params.id, { owner: String(user?.username) })
+        const isDone = await apiKeys.revoke(params.id, { owner: Number(user?.id) })
         return isDone ? reply.code(204).send() : reply.callNotFound()
       })
     },
@@ -86,7 +87,9 @@ if (isProgram(import.meta.url)) {
   const alice = { id: 1, username: 'alice', password: await hashPassword('wonderland-1865') }
   const body = JSON.stringify({ name: 'my laptop', scopes: ['notes:read'], days: 90 })
   await start(
-    await buildApp({ findByUsername: (username) => (username === 'alice' ? alice : null) }),
+    await buildApp({
+      findByUsername: (name) => (name === alice.id || name === alice.username ? alice : null),
+    }),
     loginTip('alice', 'wonderland-1865'),
     `KEY=$(curl -s $URL/my/keys ${bearer} --json '${body}' | node -p 'JSON.parse(fs.readFileSync(0)).key')`,
     'curl -i $URL/notes -H "Authorization: Bearer $KEY"',

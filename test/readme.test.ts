@@ -228,6 +228,26 @@ t.test('tutorials name the Node that they need, and no page overwrites an env fi
   )
 })
 
+t.test(
+  'every pool of pg has a listener for errors: without one, a restart of PostgreSQL ends the process',
+  async (t) => {
+    const blocks = pages().flatMap((page) =>
+      blocksOf(readPage(page), page).map(({ line, text }) => [`${page}:${line}`, text] as const),
+    )
+    const programs = ['examples', 'neighbours/src', 'neighbours/recipes'].flatMap((folder) =>
+      readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' })
+        .filter((file) => file.endsWith('.ts') && !/node_modules|(?:^|\/)dist\//.test(file))
+        .map((file) => [`${folder}/${file}`, textOf(`${folder}/${file}`)] as const),
+    )
+    const pools = [...blocks, ...programs].filter(([, text]) => /new (?:pg\.)?Pool\b/.test(text))
+    t.ok(pools.length >= 8, `${pools.length} pools`)
+    t.strictSame(
+      pools.filter(([, text]) => !/\bpool\.on\('error'/.test(text)).map(([where]) => where),
+      [],
+    )
+  },
+)
+
 t.test('the README has the install and its first 200 on its first 25 lines', async (t) => {
   const first = readPage('README.md').split('\n').slice(0, 25).join('\n')
   t.match(first, /^npm install fastify fastify-authn/m)

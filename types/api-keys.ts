@@ -44,7 +44,7 @@ export interface ApiKeysOptions<Stored extends object = StoredUser> {
 export interface ApiKeyInfo {
   /** Names the key: the 16 characters after its prefix. It is no secret. */
   readonly id: string
-  /** The owner of the key, as given to `issue`. */
+  /** The owner of the key, as given to `issue`: an id that no other user ever gets, so neither a name nor an address. */
   readonly owner: string | number
   /** The name that the owner gave to the key. */
   readonly name: string

@@ -10,7 +10,8 @@ export interface AuthnEvent {
   readonly request: FastifyRequest
   /**
    * The name of the authenticator that was asked. Where the request had credentials for none, all that the route accepts,
-   * as in `jwt|basic`; `login`, `refresh` and `logout` for the routes of the plugin; `custom` for one without a name.
+   * as in `jwt|basic`; `login`, `refresh`, `logout`, `account`, `second-factor` or `passkey` for the routes of the plugin;
+   * `custom` for one without a name.
    */
   readonly authenticator: string
   /** The names of the authenticators that the route accepts; empty for the routes of the plugin. */
@@ -45,7 +46,7 @@ export interface RejectionEvent extends AuthnEvent {
   readonly user?: AuthUser
 }
 
-/** Published when the hash of a user was replaced after a login. */
+/** Published when the hash of a user was replaced after a login or a Basic request. */
 export interface RehashEvent {
   /** The request. It holds what the client sent, passwords and tokens included: never log it whole. */
   readonly request: FastifyRequest
@@ -62,7 +63,7 @@ export interface RehashEvent {
  * so on.
  */
 export interface AuthnEvents {
-  /** A request to a protected route was authenticated. */
+  /** A request to a protected route was authenticated, or a session was refreshed. */
   readonly success: SuccessEvent
   /** The login route issued a token. */
   readonly login: LoginEvent

@@ -26,7 +26,7 @@ export interface ActingOptions {
   readonly claims?: JwtClaims | undefined
   /**
    * An API key, for handlers that read `request.extra.apiKey`, and to whose scopes the request is limited. Its owner is
-   * the `name`, the `username` or the `id` of the user. Default: none.
+   * the `id` of the user, else the `name` or the `username`. Default: none.
    */
   readonly apiKey?: ActingApiKey | undefined
   /** More properties of `request.extra`, such as those that an authenticator of the app sets. */
@@ -99,7 +99,7 @@ function apiKeyOf(user: object, apiKey: ActingApiKey): RequestApiKey {
   const { id = '0'.repeat(16), name = 'test key' } = apiKey
   const scopes = Object.freeze([...(namesOf('scope', apiKey.scopes, 'apiKey.scopes') ?? [])])
   const { name: known, username, id: number } = user as Record<string, unknown>
-  const owner = [known, username, number].find(isUsableName) ?? 'test owner'
+  const owner = [number, known, username].find(isUsableName) ?? 'test owner'
   return Object.freeze({ id, name, owner, scopes })
 }
 

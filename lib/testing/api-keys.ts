@@ -48,7 +48,7 @@ export const brokenKeys: Readonly<Record<BrokenApiKey, (key: string) => string>>
  * @throws (rejects) ERR_AUTH_TESTING if the app has no API keys, or for an unknown flaw; ERR_AUTH_API_KEY and
  * ERR_AUTH_STORE_UNAVAILABLE as `app.authn.apiKeys.issue()` does
  * @example
- * const key = await mintApiKey(app, { owner: 'alice', scopes: ['notes:read'], broken: 'revoked' })
+ * const key = await mintApiKey(app, { owner: 1, scopes: ['notes:read'], broken: 'revoked' })
  */
 export async function mintApiKey(app: ApiKeyApp, options: MintApiKeyOptions): Promise<string> {
   const { owner, scopes = [], name = 'test key', expiresAt = null, broken } = options

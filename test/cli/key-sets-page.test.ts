@@ -83,7 +83,7 @@ t.test(
     const secret = 'qF3-Zk8_wLr1Tn5Yd7Hs0Xv2Bm4Gc6Pj9Ae'
     const old = { alg: 'HS256', kid: 'before', secret, state: 'sign', legacy: true }
     writeFileSync(file, JSON.stringify([old]), { mode: 0o600 })
-    await follow('from-secret-to-key-set', 'Add an ES256 key')
+    await follow('key-sets', 'Move from a secret to ES256')
     t.match(entries(), [old, { alg: 'ES256', state: 'next' }])
     age()
     await run(t, `npx fastify-authn keys rotate --key-set ${file}`)

@@ -122,10 +122,10 @@ t.test('actingAs() with an API key gives the request its owner and scopes', asyn
   }
   const alice = { id: 1, name: 'alice' }
   const apiKey = { id: 'abc', name: 'job', scopes: ['notes:read'] }
-  const expected = { status: 200, user: 'alice', apiKey: { ...apiKey, owner: 'alice' } }
+  const expected = { status: 200, user: 'alice', apiKey: { ...apiKey, owner: 1 } }
   t.match(await get('/any', alice, { apiKey }), { ...expected, isFrozen: true })
   t.match(await get('/notes', alice, { apiKey }), expected)
-  const plain = { id: '0'.repeat(16), name: 'test key', owner: 'alice', scopes: [] }
+  const plain = { id: '0'.repeat(16), name: 'test key', owner: 1, scopes: [] }
   t.match(await get('/any', alice, { apiKey: {} }), { status: 200, apiKey: plain })
   t.match(await get('/notes', alice, { apiKey: {} }), { status: 403 })
   const claims = { scope: 'notes:read' }
@@ -134,9 +134,9 @@ t.test('actingAs() with an API key gives the request its owner and scopes', asyn
   t.match(await get('/notes', alice, { apiKey, scopes: [] }), { status: 403 })
   t.match(await get('/any', alice), { apiKey: null })
   for (const [user, owner] of [
-    [{ username: 'bob', id: 2 }, 'bob'],
-    [{ id: 2 }, 2],
-    [{ name: '', id: 2 }, 2],
+    [{ username: 'bob', id: 2 }, 2],
+    [{ username: 'bob' }, 'bob'],
+    [{ name: '', username: 'bob' }, 'bob'],
     [{ email: 'x' }, 'test owner'],
   ] as const) {
     t.match(await get('/any', user, { apiKey }), { apiKey: { owner } })

@@ -1,6 +1,5 @@
-// Follows both parts of the tutorial, with a PostgreSQL in this process where the deployed app has a server.
+// Follows both parts of the tutorial.
 import t from 'tap'
-import { startPostgres } from '../../examples/support/embedded-postgres.js'
 import { unlessFound } from '../helpers/programs.js'
 import { follow } from '../helpers/tutorial.js'
 
@@ -8,9 +7,6 @@ t.test(
   'following docs/start/mobile-api.md gives an app that answers as the page says',
   { skip: unlessFound('curl') },
   async (t) => {
-    const server = await startPostgres()
-    t.teardown(() => server.close())
-    const ports = { 5432: Number(new URL(server.connectionString).port) }
-    await follow(t, ['docs/start/mobile-api.md', 'docs/start/mobile-client.md'], { ports })
+    await follow(t, ['docs/start/mobile-api.md', 'docs/start/mobile-client.md'])
   },
 )

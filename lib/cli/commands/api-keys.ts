@@ -35,7 +35,7 @@ const issue: Command<IssueOptions> = {
   name: 'issue',
   summary: 'make a key and print it; it is not shown again',
   details,
-  arguments: [new Argument('<owner>', 'the user who owns the key, as findByUsername gets it')],
+  arguments: [new Argument('<owner>', 'the id of the user or customer who owns the key')],
   options: [
     new Option('--key-prefix <prefix>', 'the option apiKeys.prefix').makeOptionMandatory(),
     new Option('--name <name>', 'what the owner calls the key').makeOptionMandatory(),
@@ -44,7 +44,7 @@ const issue: Command<IssueOptions> = {
     ...options,
   ],
   examples: [
-    "npx fastify-authn api-keys issue alice --prefix shop --key-prefix acme_live --name 'deploy job' --scope notes:read --expires 90d",
+    "npx fastify-authn api-keys issue 7 --prefix shop --key-prefix acme_live --name 'deploy job' --scope notes:read --expires 90d",
   ],
   exits: ['done', 'the store cannot be reached'],
   async run({ keyPrefix, name, scope: scopes = [], expires, ...where }, [owner]) {
@@ -73,9 +73,9 @@ const list: Command<StoreOptions> = {
   name: 'list',
   summary: 'list the keys of a user',
   details,
-  arguments: [new Argument('<owner>', 'the user')],
+  arguments: [new Argument('<owner>', 'the id of the user')],
   options,
-  examples: ['npx fastify-authn api-keys list alice --prefix shop --env .env'],
+  examples: ['npx fastify-authn api-keys list 7 --prefix shop --env .env'],
   exits: ['done', 'the store cannot be reached'],
   async run(where, [owner]) {
     const keys = await withKeys(where, (all) => all.list(String(owner)))
@@ -88,7 +88,7 @@ const revoke: Command<StoreOptions & { readonly owner?: string }> = {
   summary: 'revoke a key, or all keys of a user',
   details,
   arguments: [new Argument('[id]', 'the 16 characters after the prefix of the key')],
-  options: [new Option('--owner <owner>', 'all keys of this user'), ...options],
+  options: [new Option('--owner <owner>', 'all keys of this id'), ...options],
   examples: ['npx fastify-authn api-keys revoke cyciaG17Syqgluv3 --prefix shop --env .env'],
   exits: ['done', 'there was nothing to revoke, or the store cannot be reached'],
   async run({ owner, ...where }, [id]) {

@@ -56,11 +56,11 @@ export const call = async (
 
 /** Tries again if the server fails or cannot be reached. @param attempt - resolves to such a failure, or to another one */
 export const persist = async (attempt: () => Promise<SessionResult | undefined>): Promise<void> => {
-  for (const least of [1, 1, 2, Infinity]) {
+  for (const pauses = [1, 1, 2]; ;) {
     const failed = await attempt()
     if (!failed) return
     const { status, error, retryAfter } = failed
-    const pause = Math.max(least, retryAfter ?? 0)
+    const pause = Math.max(pauses.shift() ?? Infinity, retryAfter ?? 0)
     if (pause > 10 || (status && status < 500)) throw failure(error, status, retryAfter)
     await sleep(pause * 1000)
   }

@@ -165,6 +165,7 @@ export async function factorApp(
         await post('/second-factor/setup', undefined, own),
       ) as LoginAnswer & { secret: string }
       const response = await post('/second-factor/enable', { token, code: codeNow(base32) }, own)
+      if (response.statusCode !== 200) throw new Error(`not enabled: ${response.body}`)
       const { recoveryCodes } = bodyOf(response)
       return { secret: base32, recoveryCodes, headers: sessionOf(response) }
     },

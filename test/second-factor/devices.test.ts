@@ -26,7 +26,9 @@ async function remembered(t: Test, cookies: unknown = true, headers: Headers = {
   const setting = await factorApp(t, { remember }, { cookies }, undefined, { trustProxy: true })
   const { secret, ...enabled } = await setting.enable()
   clock.ahead(30)
-  const { token } = bodyOf(await setting.post('/login', forms, headers)).secondFactor
+  const asked = await setting.post('/login', forms, headers)
+  t.equal(asked.statusCode, 202, asked.body)
+  const { token } = bodyOf(asked).secondFactor
   const body = { token, code: codeNow(secret), remember: true }
   const response = await setting.post('/login/second-factor', body, headers)
   const { name = '', value = '' } =

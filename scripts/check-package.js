@@ -146,7 +146,7 @@ function contents({ files }) {
   return {
     'only what was built, the docs and their programs are packed': () => {
       const allowed =
-        /^(?:(?:README|CHANGELOG|CONTRIBUTING|SECURITY)\.md|docs\/[\w/-]+\.md|docs\/images\/[\w-]+\.(?:png|svg)|(?:examples|neighbours)\/(?!demo\/|support\/)[\w/-]+(?:\.spec)?\.ts|examples\/fastify-cli\/[\w/-]+\.(?:js|json)|LICENSE|package\.json|dist\/THIRD-PARTY-LICENSES\.txt|dist\/cjs\/package\.json|dist\/(?:bin|cjs|esm)\/[\w./-]+\.(?:js|js\.map|d\.ts))$/
+        /^(?:(?:(?:examples\/)?README|CHANGELOG|CONTRIBUTING|SECURITY)\.md|docs\/[\w/-]+\.md|docs\/images\/[\w-]+\.(?:png|svg)|(?:examples|neighbours)\/(?!demo\/|support\/)[\w/-]+(?:\.spec)?\.ts|examples\/fastify-cli\/[\w/-]+\.(?:js|json)|LICENSE|package\.json|dist\/THIRD-PARTY-LICENSES\.txt|dist\/cjs\/package\.json|dist\/(?:bin|cjs|esm)\/[\w./-]+\.(?:js|js\.map|d\.ts))$/
       none(files.filter((file) => !allowed.test(file) || /\.test\.|\/test\//.test(file)))
       // Each script names the map beside it, and nothing else names one.
       const isMap = (file) => file.endsWith('.js.map')

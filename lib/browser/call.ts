@@ -56,7 +56,8 @@ export const call = async (
 
 /** Tries again if the server fails or cannot be reached. @param attempt - resolves to such a failure, or to another one */
 export const persist = async (attempt: () => Promise<SessionResult | undefined>): Promise<void> => {
-  for (const pauses = [1, 1, 2]; ;) {
+  const pauses = [1, 1, 2]
+  for (;;) {
     const failed = await attempt()
     if (!failed) return
     const { status, error, retryAfter } = failed

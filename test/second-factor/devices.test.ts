@@ -1,10 +1,12 @@
 // Remembered devices spare the code, and nothing else.
+import { randomBytes } from 'node:crypto'
 import bcrypt from 'bcrypt'
 import t, { type Test } from 'tap'
 import { authnTesting, logInWith } from '../../lib/testing/index.js'
 import { movedClock, password } from '../helpers/accounts.js'
 import { cost } from '../helpers/app.js'
 import { cookiesOf, linesOf, tls } from '../helpers/cookies.js'
+import { setNodeEnv } from '../helpers/environment.js'
 import {
   answerOf,
   bodyOf,
@@ -82,6 +84,16 @@ t.test('the name and the form of its cookie are those of the others', async (t) 
   const named2 = await remembered(t, { name: 'shop' }, tls)
   t.equal(named2.name, '__Host-shop-device')
   t.equal(await named2.ask(), 200)
+  setNodeEnv(t, 'production')
+  const jwt = { secret: randomBytes(32) }
+  const { half, enable, post } = await factorApp(t, { remember }, { cookies: true, jwt })
+  const { secret } = await enable()
+  const body = { token: await half(), code: codeNow(secret, 1), remember: true }
+  const lines = linesOf(await post('/login/second-factor', body))
+  t.match(
+    lines.find((each) => /device/.test(each)),
+    /^__Host-device=.*; Secure/,
+  )
 })
 
 const ends: Record<string, (setting: Awaited<ReturnType<typeof remembered>>) => unknown> = {

@@ -11,6 +11,7 @@ import {
   wrongCode,
   type FactorUser,
 } from '../helpers/second-factor.js'
+import { breakable, heldStore } from '../helpers/sessions.js'
 
 const fault = '500 ERR_AUTH_SECOND_FACTOR'
 const forms = { email, password }
@@ -115,6 +116,20 @@ t.test('an update that fails, returns an error or stores nothing', async (t) => 
     t.equal(lines.filter((each) => each.includes('"level":50')).length > 0, answer === fault)
     void app
   }
+})
+
+t.test('a second factor is not enabled while no session can be revoked', async (t) => {
+  const store = breakable(heldStore().factory)
+  const sessions = { store: store.factory }
+  const { logIn, post, send, stored } = await factorApp(t, {}, { sessions })
+  const headers = await logIn()
+  const { secret, token } = JSON.parse(
+    (await post('/second-factor/setup', undefined, headers)).body,
+  )
+  store.failure = new Error('down')
+  const enable = await send('/second-factor/enable', { token, code: codeNow(secret) }, headers)
+  t.equal(enable, '503 ERR_AUTH_STORE_UNAVAILABLE')
+  t.equal(stored().secondFactor, null)
 })
 
 t.test('a look-up that leaves the password out, where users have passwords', async (t) => {

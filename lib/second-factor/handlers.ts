@@ -77,7 +77,7 @@ export const setUp: Handle = async (tools, _body, request) => {
 export const enable: Handle = async (tools, { token, code }, request, reply) => {
   const { user: found, sub, amr } = requireFreshSession(tools.registration, request)
   const { secret, replaces } = readSetup(tools, token, sub)
-  const password = tools.passwordOf(found)
+  const isSame = tools.samePassword(found)
   const { shown, codes } = newRecoveryCodes()
   const { sessions } = tools.registration.app.authn
   // Proves that the store is there, before anything is done.
@@ -95,7 +95,6 @@ export const enable: Handle = async (tools, { token, code }, request, reply) => 
   // could make the next login look older than this.
   const others = await Promise.all(tools.family.map((each) => each.list(sub)))
   await Promise.all(others.flat().map(({ sid }) => sessions.revoke({ sid })))
-  const isSame = (now: object): boolean => tools.passwordOf(now) === password
   const login = { sub, user, amr, started: performance.now(), isSame }
   return { ...(await tools.begin(request, reply, login)), recoveryCodes: shown }
 }
@@ -113,8 +112,7 @@ function readSetup({ tokens, resolved }: SecondFactorTools, token: string, sub: 
 /** The session that it begins takes the place of the one that it was asked in. */
 export const confirm: Handle = async (tools, { code }, request, reply, started) => {
   const { user: found, sub, sid, amr } = requireOwnSession(tools.registration, request)
-  const password = tools.passwordOf(found)
-  const isSame = (now: object): boolean => tools.passwordOf(now) === password
+  const isSame = tools.samePassword(found)
   const user = await tools.useCode(found, sub, code, request, (_, factor) => {
     if (factor === null) throw none()
     return factor

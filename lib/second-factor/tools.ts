@@ -56,6 +56,12 @@ export class SecondFactorTools {
     return digestOf(JSON.stringify([stored ?? null]))
   }
 
+  /** @returns whether a user, as stored later, has the password of `found` */
+  samePassword(found: object): (now: object) => boolean {
+    const password = this.passwordOf(found)
+    return (now) => this.passwordOf(now) === password
+  }
+
   /** What logins and devices are bound to: the password and the factor. @param hash - see {@link passwordOf} */
   stateOf(user: object, { id }: Factor, hash?: string): string {
     return digestOf(`${this.passwordOf(user, hash)} ${id}`)

@@ -20,7 +20,7 @@ export interface AccountsOptions<Stored extends object = StoredUser> {
    * Stores `after` if `before` is still what is stored (compare-and-swap). In `before`, null stands for what is absent:
    * compare with `is not distinct from` in SQL.
    *
-   * @param user - as `findByUsername` has returned it
+   * @param user - the object that `findByUsername` returned
    * @returns something truthy if it was stored, else a falsy value
    */
   update(user: Stored, after: AccountValues, before: AccountValues): unknown

@@ -20,7 +20,7 @@ export interface AccountBodies {
   'sign-up/finish': Pick<AccountFields, 'token' | 'password'>
   /** Sends a link to choose a new password. */
   'password/forgot': Pick<AccountFields, 'email'>
-  /** Stores the password that was chosen by such a link. Nobody is logged in then. */
+  /** Stores the password that was chosen by such a link. It begins no session. */
   'password/reset': Pick<AccountFields, 'token' | 'password'>
   /** Sends a link to set the first password, soon after a login. */
   'password/set': object

@@ -93,7 +93,8 @@ export interface Session {
    */
   fetch(input: string | URL | Request, init?: RequestInit): Promise<Response>
   /**
-   * Logs in. With the status 202, nobody is logged in yet: `body.secondFactor.token` is for `post('login/second-factor', …)`.
+   * Logs in. The status 202 asks for a code, and no session has begun: send it with `body.secondFactor.token` to
+   * `post('login/second-factor', …)`.
    *
    * @param body - the fields that the login route expects, by default `username` and `password`
    */

@@ -39,7 +39,7 @@ export interface LoginProviderOptions<Stored extends object = StoredUser> {
    * Stores that `iss` and `sub` belong to a user who is logged in, and has asked for it by `POST /login/<name>/link`. It must
    * never move them to another user. Without it there is no such route. The parameters are those of {@link username}.
    *
-   * @param user - as `findByUsername` has returned it
+   * @param user - the object that `findByUsername` returned
    * @returns something truthy, also if they belonged to this user before; a falsy value if they belong to another one (409)
    * @throws AuthenticationError to reject it; any other error gives a 500. A returned error counts as thrown
    */

@@ -18,7 +18,7 @@ export interface PasskeysOptions<Stored extends object = StoredUser> {
   /**
    * Finds the passkeys of a user.
    *
-   * @param user - as `findByUsername` has returned it
+   * @param user - the object that `findByUsername` returned
    * @returns all of them, as they were stored
    */
   list(user: Stored): readonly Passkey[] | Promise<readonly Passkey[]>

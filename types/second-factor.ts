@@ -14,7 +14,7 @@ export interface SecondFactorOptions<Stored extends object = StoredUser> {
    * Stores `after` in the field of the user if `before` is still there (compare-and-swap); each may be null, so compare
    * with `is not distinct from` in SQL.
    *
-   * @param user - as `findByUsername` has returned it
+   * @param user - the object that `findByUsername` returned
    * @returns something truthy if it was stored, else a falsy value
    */
   update(user: Stored, after: string | null, before: string | null): unknown
@@ -44,7 +44,7 @@ export interface AskedSecondFactor {
   readonly expiresIn: number
 }
 
-/** `app.authn.secondFactor`. */
+/** The functions of `app.authn.secondFactor`, for support. */
 export interface SecondFactor {
   /**
    * Removes the second factor of a user who has lost it: for support, which has to know the user by other means. Sessions

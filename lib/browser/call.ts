@@ -41,7 +41,7 @@ export const call = async (
       if (ok && status !== 204) throw error
       return null
     })) as Answer | null
-    // 202: a mail was sent, or a login asks for a second factor. Nobody is logged in.
+    // 202: a mail was sent, or a login asks for a second factor. No session has begun.
     if (ok && status !== 202) await done(answer, sent)
     const retryAfter = Number(response.headers.get('retry-after')) || null
     // By default the message is the `error`; Fastify's own errors have it in `message`.

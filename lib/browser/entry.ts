@@ -2,7 +2,7 @@ import { surroundings } from './surroundings.js'
 
 /**
  * Returns a function that reads or writes what all tabs share: a random id of the login and the time when its token
- * expires; or else why nobody is logged in. Where storage throws, this tab is on its own.
+ * expires; or else why no user is logged in. Where storage throws, this tab shares nothing.
  *
  * @param key - the name of the entry in the storage; '' for an app, which has but one session
  */

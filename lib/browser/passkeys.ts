@@ -42,9 +42,9 @@ const ignore = (): void => undefined
 /** Adds, uses and lists the passkeys of a user. The server needs the option `passkeys`. */
 export function createPasskeys(session: Session): Passkeys {
   const { navigator, PublicKeyCredential: support } = globalThis as unknown as Surroundings
-  /** Ends the autofill that is under way. */
+  /** Aborts the request of `autofill()` that waits for the user. */
   let autofilling: AbortController | undefined
-  /** Resolves when the browser has ended it. */
+  /** Resolves when the browser has dropped that request. */
   let ended: Promise<unknown> | undefined
 
   /** Safari fails if another request begins before that. */

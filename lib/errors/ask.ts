@@ -1,7 +1,7 @@
 import type { FaultCode } from '../../types/errors.js'
 import { faultOf, isAuthenticationError } from './errors.js'
 
-/** Calls a function of the app. Its errors for the client, with a status of 4xx, pass; others are faults. */
+/** Calls a function of the app. It may throw an error with a `statusCode` of 4xx for the client; all others are a 500. */
 export async function askApp<T>(code: FaultCode, work: () => T | Promise<T>): Promise<T> {
   try {
     const answer = await work()

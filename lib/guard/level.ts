@@ -5,7 +5,7 @@ import { claimsOf, stateOf } from '../request/state.js'
 import type { LevelRules } from '../request/level-rules.js'
 import type { JwtClaims } from '../../types/request-extra.js'
 
-/** What a mark asks of the authentication of a user. `fresh`: seconds that it may be old, null for any time. */
+/** The members `mfa` and `fresh` of a mark. `fresh` is the greatest age of the authentication in seconds; null: any age. */
 export interface LevelNeeds {
   readonly mfa?: boolean
   readonly fresh?: number | null

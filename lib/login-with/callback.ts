@@ -108,7 +108,7 @@ function amrOf({ mfa }: ResolvedProvider, claims: IdTokenClaims): readonly strin
   }
 }
 
-/** Of a redirect, nobody gets to see the body. */
+/** A browser follows a redirect without showing its body. */
 const onlyCookies: typeof giveTokens = (_, carrier, ...given) => {
   carrier.send(...given)
   return {}

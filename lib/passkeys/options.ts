@@ -29,7 +29,7 @@ export const schema = strict({
 
 const defaults = { accountField: 'email', most: 20, routeOptions: {} }
 
-/** SHA-256 of the certificate of an app, as Android writes it. */
+/** The origin of an Android app: the SHA-256 digest of its signing certificate, in base64url. */
 const androidApp = /^android:apk-key-hash:[\w-]{43}$/
 
 /** Browsers have WebAuthn on secure pages alone (Secure Contexts §3.1). */

@@ -69,7 +69,7 @@ export function givenHeaders({ good = {} }: AttackOptions): Headers {
 
 /** The options of `factorAttacks`. */
 export interface FactorAttackOptions {
-  /** The body of the login of a user who has a second factor. Nobody else may log in as this user meanwhile. */
+  /** The body of the login of a user who has a second factor. No other test may log in as this user meanwhile. */
   readonly login: Readonly<Record<string, unknown>>
   /** Returns a code that was not used, at each of six calls: `() => recoveryCodes.pop()`. */
   code(): string | undefined

@@ -1,11 +1,11 @@
 // All that we assume about the internals of Fastify and of its plugins. Each assumption has a test, whose failure says
 // what has changed: test/app/fastify.test.ts.
 import { subscribe } from 'node:diagnostics_channel'
-import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
+import type { FastifyInstance, FastifyRequest, onRouteHookHandler, RouteOptions } from 'fastify'
 import { isThenable } from '../common/objects.js'
 
 export const loadFirst =
-  "Import fastify-authn before you call Fastify(): not in app.register(require('fastify-authn')), which may be too late. fastify-cli calls Fastify() itself: write import 'fastify-authn' or require('fastify-authn') on the first line of app.js or app.ts, or run: fastify start -r fastify-authn app.js"
+  'Import fastify-authn before you call Fastify(): with fastify-cli, on the first line of app.js or app.ts.'
 
 /** Calls back with every root instance that is made from now on, before anything can be declared in it. */
 export function onInstance(made: (root: FastifyInstance) => void): void {
@@ -70,16 +70,102 @@ export function watchRegister(
   root.register = watched as never
 }
 
-/** Whether routes or inner scopes were declared already; true also where that is unknown. */
-export function hasDeclarations(root: FastifyInstance): boolean {
-  const key = symbolOf(root, 'fastify.children')
-  const scopes: unknown = key && (root as unknown as Record<symbol, unknown>)[key]
-  return !Array.isArray(scopes) || scopes.length > 0 || root.printRoutes() !== '(empty tree)'
+/** A plugin of avvio, which loads the plugins of Fastify. */
+interface Loading {
+  emit(this: Loading, event: string, ...about: unknown[]): boolean
+  readonly func: unknown
+  /** The scope of its own or, for one that is wrapped by fastify-plugin, the scope around it. */
+  readonly server?: FastifyInstance
+  options: object
+  /** Whether it is a callback of `after()`. */
+  readonly isAfter: boolean
+}
+
+/**
+ * Does for an app that was made before the package was loaded what {@link watchRegister} does for others. avvio calls a
+ * function of options as a method of the plugin, which has a class in common with all others, and tells each plugin when
+ * it starts and when it is loaded: so those that are queued, and those around this one, can be seen.
+ */
+export function watchPlugins(
+  app: FastifyInstance,
+  {
+    starts,
+    loaded,
+    isUnknown,
+  }: {
+    /** Returns the options to use. */
+    starts: (scope: FastifyInstance, plugin: unknown, options: object) => unknown
+    /** Called for the plugins around this one alone, which have started before. */
+    loaded: (scope: FastifyInstance, plugin: unknown, options: object) => void
+    /** Called where avvio does not work like that. */
+    isUnknown: () => never
+  },
+): void {
+  const root = rootOf(app)
+  const started = new WeakSet<Loading>()
+  let isSeen = false
+  // Like a plugin that is wrapped by fastify-plugin, but without a name.
+  const probe = Object.assign(
+    async () => {
+      if (!isSeen) isUnknown()
+    },
+    { [Symbol.for('skip-override')]: true },
+  )
+  app.register(
+    probe as never,
+    function watch(this: Loading | undefined): object {
+      if (typeof this?.emit !== 'function' || this.func !== probe) return {}
+      const shared = Object.getPrototypeOf(this) as Loading
+      const { emit } = shared
+      shared.emit = function watched(event, ...about) {
+        const { server, func, options, isAfter } = this
+        if (server === undefined || isAfter || !isWithin(server, root)) {
+          return emit.call(this, event, ...about)
+        }
+        if (event === 'start') {
+          started.add(this)
+          isSeen ||= func === probe
+          this.options = starts(server, func, options) as object
+        } else if (event === 'loaded' && !started.has(this)) loaded(server, func, options)
+        return emit.call(this, event, ...about)
+      }
+      return {}
+    } as never,
+  )
+}
+
+/** All scopes of an app that has no routes yet, from the root; null for other apps, and where that is unknown. */
+export function scopesWithoutRoutes(root: FastifyInstance): FastifyInstance[] | null {
+  return root.printRoutes?.() === '(empty tree)' ? scopesOf(root) : null
+}
+
+function scopesOf(scope: FastifyInstance): FastifyInstance[] | null {
+  const inner = hiddenOf(scope, 'fastify.children')
+  if (!Array.isArray(inner)) return null
+  const all = (inner as FastifyInstance[]).map(scopesOf)
+  return all.includes(null) ? null : [scope, ...all.flatMap((each) => each ?? [])]
+}
+
+/** Adds a hook to scopes, since one that exists does not inherit it any more, before the hooks that are there. */
+export function addFirstOnRoute(
+  scopes: readonly FastifyInstance[],
+  hook: onRouteHookHandler,
+): void {
+  for (const scope of scopes) {
+    scope.addHook('onRoute', hook)
+    const { onRoute } = hiddenOf(scope, 'fastify.hooks') as { onRoute: onRouteHookHandler[] }
+    onRoute.unshift(...onRoute.splice(-1))
+  }
 }
 
 /** A symbol of Fastify, which does not export it, among the keys of an object. */
 function symbolOf(object: object, name: string): symbol | undefined {
   return Object.getOwnPropertySymbols(object).find(({ description }) => description === name)
+}
+
+function hiddenOf(scope: FastifyInstance, name: string): unknown {
+  const key = symbolOf(scope, name)
+  return key && (scope as unknown as Record<symbol, unknown>)[key]
 }
 
 let kContext: symbol | undefined
@@ -95,8 +181,8 @@ export function configOf(request: FastifyRequest): object | undefined {
 
 /** Whether Fastify reads a body with a method, which `addHttpMethod()` can change; true also where that is unknown. */
 export function mayReadBody(root: FastifyInstance, method: string): boolean {
-  const key = symbolOf(root, 'fastify.acceptedHTTPMethods')
-  const methods = key && (root as unknown as Record<symbol, { bodyless?: Set<string> }>)[key]
+  const methods = hiddenOf(root, 'fastify.acceptedHTTPMethods') as
+    { bodyless?: Set<string> } | undefined
   return methods?.bodyless?.has(method) !== true
 }
 

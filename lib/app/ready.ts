@@ -1,20 +1,22 @@
+import type { FastifyInstance } from 'fastify'
 import { readsBasic } from '../authenticators/any-of.js'
 import { checkSharedTokens } from '../authenticators/shared-keys.js'
 import { listOf } from '../common/list-of.js'
-import { wrongOption } from '../errors/errors.js'
-import { parseMark, isMark } from '../marks/mark.js'
-import { hasCors, isAutomaticHead, isWithin } from './fastify.js'
+import { wrongMark, wrongOption } from '../errors/errors.js'
+import { parseMark, isMark, scopeMarkOf } from '../marks/mark.js'
+import { hasCors, isAutomaticHead, isWithin, loadFirst } from './fastify.js'
 import { pluginRouteOf } from '../http/plugin-route.js'
 import { registrationOf } from '../request/registration.js'
 import type { Registration, RoutePolicy } from '../feature.js'
 import { requireMarks } from './require-marks.js'
-import { decide, isHidden, markOf, methodsOf, type DeclaredRoute } from './routes.js'
+import { decide, isHidden, markOf, methodsOf, routeMark, type DeclaredRoute } from './routes.js'
 import { visible } from './table.js'
 import type { AppRecord } from './app-record.js'
 
 /** Makes the policy of every route, when the app gets ready. @throws ERR_AUTH_MARK, ERR_AUTH_AUDIT */
 export function checkRoutes(record: AppRecord): void {
   const { root, routes, requiredMarks } = record
+  requireKnown(record)
   for (const route of routes) route.policy = decide(route)
   checkSharedTokens(routes.flatMap(({ policy }) => policy ?? []))
   requiredMarks.forEach((option, scope) => requireMarks(record, scope, option))
@@ -29,6 +31,20 @@ export function checkRoutes(record: AppRecord): void {
   root.log.info(
     `fastify-authn: ${count} protected ${count === 1 ? 'route' : 'routes'}, ${open.length} open${open.length > 0 ? `: ${listOf(open.toSorted())}` : ''}`,
   )
+}
+
+/** Rejects routes that may have the mark of a scope which was there before the package was loaded. */
+function requireKnown({ routes, unknownScopes }: AppRecord): void {
+  for (const route of routes) {
+    if (routeMark(route) !== undefined) continue
+    const marked = scopeMarkOf(route.server)?.scope
+    const isOpen = (scope: FastifyInstance): boolean =>
+      isWithin(route.server, scope) && (marked === undefined || !isWithin(marked, scope))
+    if (![...unknownScopes].some(isOpen)) continue
+    wrongMark(
+      `${nameOf(route)}: its scope was there before the package was loaded, so it is unknown whether the scope has a mark. ${loadFirst}`,
+    )
+  }
 }
 
 function tellFeatures({ registered }: AppRecord, routes: readonly DeclaredRoute[]): void {

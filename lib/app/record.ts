@@ -3,18 +3,20 @@ import { declaredProperty, isDeclared } from '../common/objects.js'
 import { wrongMark } from '../errors/errors.js'
 import { guardAgain } from '../guard/again.js'
 import { guard } from '../guard/guarded-request.js'
-import { isMark, markScope, parseMark } from '../marks/mark.js'
+import { isMark, markScope, parseMark, scopeMarkOf } from '../marks/mark.js'
 import { createRecord, type AppRecord } from './app-record.js'
 import {
+  addFirstOnRoute,
   configOf,
   hasCors,
-  hasDeclarations,
   isShared,
   loadFirst,
   mayReadBody,
   nameOfPlugin,
   onInstance,
   rootOf,
+  scopesWithoutRoutes,
+  watchPlugins,
   watchRegister,
 } from './fastify.js'
 import { checkRoutes, warnUnregistered } from './ready.js'
@@ -22,34 +24,37 @@ import { declareRoute, methodsOf, undefinedHooks } from './routes.js'
 
 const records = new WeakMap<FastifyInstance, AppRecord>()
 
-/** Gets every plugin of an app with its options, and returns the options to use. */
-type Watch = (root: FastifyInstance) => (plugin: unknown, options: unknown) => unknown
+/** Gets every plugin of an app with its options, and returns the options to use. `scopes`: those that exist. */
+type Watch = (
+  root: FastifyInstance,
+  scopes: readonly FastifyInstance[],
+) => (plugin: unknown, options: unknown) => unknown
 
 const watches: Watch[] = []
 
 /** Records every app made from now on: what it declares before it registers the plugin has to be known too. */
 export function recordApps(watch: Watch): void {
   watches.push(watch)
-  onInstance(listen)
+  onInstance((root) => watchRegister(root, listen(root, [root]).look))
 }
 
-/** The record of an app. @throws ERR_AUTH_MARK where routes or scopes were declared before the package was loaded */
+/** The record of an app. @throws ERR_AUTH_MARK where routes were declared before the package was loaded */
 export function recordOf(app: FastifyInstance): AppRecord {
   const root = rootOf(app)
-  const known = records.get(root)
-  if (known !== undefined) return known
-  if (hasDeclarations(root)) {
-    wrongMark(
-      `the package was loaded after routes or scopes of the app had been declared, so it does not know their marks. ${loadFirst}`,
-    )
-  }
-  return listen(root)
+  return records.get(root) ?? listenLate(app, scopesWithoutRoutes(root) ?? tooLate())
 }
 
-function listen(root: FastifyInstance): AppRecord {
-  const record = createRecord(root)
+function tooLate(): never {
+  wrongMark(
+    `the package was loaded after routes of the app had been declared, so it does not know their marks. ${loadFirst}`,
+  )
+}
+
+function listen(root: FastifyInstance, scopes: readonly FastifyInstance[]) {
+  const record = createRecord(root, scopes)
   records.set(root, record)
-  root.addHook('onRoute', function declare(this: FastifyInstance, options) {
+  const watching = watches.map((watch) => watch(root, scopes))
+  addFirstOnRoute(scopes, function declare(this: FastifyInstance, options) {
     record.routes.push(declareRoute(options, this, record.routes))
     // Later, since an `onRoute` hook of another plugin may replace its hooks.
     if (record.isProtected) void this.after(() => guardBody(root, options))
@@ -62,14 +67,9 @@ function listen(root: FastifyInstance): AppRecord {
   })
   root.addHook('onRegister', (instance, options: object) => {
     record.instances.push(instance)
-    // The options may be an instance of a class.
-    if (!isDeclared(options, 'auth')) return
-    const mark = declaredProperty(options, 'auth')
-    record.scopes.push({ options, mark, isVoid: false })
-    markScope(instance, mark)
+    readScope(record, instance, options)
   })
-  const watching = watches.map((watch) => watch(root))
-  watchRegister(root, (plugin, options, isComputed) => {
+  function look(plugin: unknown, options: unknown, isComputed: boolean): unknown {
     const own: object = options ?? {}
     if (hasVoidMark(plugin, own, isComputed)) {
       record.scopes.push({ options: own, mark: declaredProperty(own, 'auth'), isVoid: true })
@@ -77,8 +77,36 @@ function listen(root: FastifyInstance): AppRecord {
     const place = `app.register(…, { prefix: ${prefixOf(own)} })`
     record.undefinedHooks.push(...undefinedHooks(own).map((hook) => `${hook} of ${place}`))
     return watching.reduce((given, each) => each(plugin, given), options)
+  }
+  return { record, look }
+}
+
+/** Records an app that was made before the package was loaded: see {@link watchPlugins}. */
+function listenLate(app: FastifyInstance, scopes: readonly FastifyInstance[]): AppRecord {
+  const { record, look } = listen(rootOf(app), scopes)
+  watchPlugins(app, {
+    // The hook onRegister has read the options of the scope, unless they come from a function.
+    starts: (scope, plugin, options) => look(plugin, options, !hasOwnMark(scope)),
+    loaded(scope, plugin, options) {
+      look(plugin, options, false)
+      if (!isShared(plugin) && record.unknownScopes.delete(scope)) readScope(record, scope, options)
+    },
+    isUnknown: tooLate,
   })
   return record
+}
+
+function readScope(record: AppRecord, scope: FastifyInstance, options: object): void {
+  // The options may be an instance of a class.
+  if (!isDeclared(options, 'auth')) return
+  const mark = declaredProperty(options, 'auth')
+  record.scopes.push({ options, mark, isVoid: false })
+  // The plugin may have been registered in it with a mark, which counts.
+  if (!hasOwnMark(scope)) markScope(scope, mark)
+}
+
+function hasOwnMark(scope: FastifyInstance): boolean {
+  return scopeMarkOf(scope)?.scope === scope
 }
 
 function prefixOf(options: object): string | undefined {

@@ -90,10 +90,13 @@ export interface Feature {
   /** Called at the end of each registration of the app, this one and later ones. @throws ERR_AUTH_OPTION */
   check?(registration: Registration, all: readonly Registration[]): void
   /**
-   * Called when the app gets ready, with the protected routes of the registration; those with `isHidden` are in no API
-   * document. @throws ERR_AUTH_OPTION
+   * Called when the app gets ready, with the protected routes of the registration, of which those with `isHidden` are in no
+   * API document, and with the routes of the app that have no mark. @throws ERR_AUTH_OPTION
    */
-  checkRoutes?(routes: readonly { name: string; policy: RoutePolicy; isHidden: boolean }[]): void
+  checkRoutes?(
+    routes: readonly { name: string; url: string; policy: RoutePolicy; isHidden: boolean }[],
+    unmarked: readonly { name: string; url: string }[],
+  ): void
   /** For API documents. */
   readonly notes?: {
     /**

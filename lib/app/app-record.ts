@@ -7,14 +7,11 @@ import type { RequireMarksOptions } from '../../types/options.js'
 /** The record of an app: a Fastify root instance with all its scopes. */
 export type AppRecord = ReturnType<typeof createRecord>
 
-/** @param scopes - those that exist already, from the root */
 export function createRecord(root: FastifyInstance, scopes: readonly FastifyInstance[]) {
   return {
     root,
     shared: { hashing: null, throttles: [] } as SharedHashing & SharedThrottles,
     instances: [...scopes],
-    /** Scopes that were there when the package was loaded, and whose marks are not known. */
-    unknownScopes: new Set(scopes.slice(1)),
     routes: [] as DeclaredRoute[],
     // `isVoid`: it makes no scope, so that its mark has no effect. Marks are checked when the app gets ready, since
     // nothing would catch an error of a plugin that is loaded later.

@@ -3,9 +3,12 @@
 import { subscribe } from 'node:diagnostics_channel'
 import type { FastifyInstance, FastifyRequest, onRouteHookHandler, RouteOptions } from 'fastify'
 import { isThenable } from '../common/objects.js'
+import { wrongMark } from '../errors/errors.js'
 
 export const loadFirst =
   'Import fastify-authn before you call Fastify(): with fastify-cli, on the first line of app.js or app.ts.'
+
+export const loadedLate = `the package was loaded after routes or scopes of the app had been declared, so it does not know their marks. ${loadFirst}`
 
 /** Calls back with every root instance that is made from now on, before anything can be declared in it. */
 export function onInstance(made: (root: FastifyInstance) => void): void {
@@ -70,80 +73,51 @@ export function watchRegister(
   root.register = watched as never
 }
 
-/** A plugin of avvio, which loads the plugins of Fastify. */
-interface Loading {
-  emit(this: Loading, event: string, ...about: unknown[]): boolean
-  readonly func: unknown
-  /** The scope of its own or, for one that is wrapped by fastify-plugin, the scope around it. */
-  readonly server?: FastifyInstance
-  options: object
-  /** Whether it is a callback of `after()`. */
-  readonly isAfter: boolean
+/** A plugin of avvio. Its `server` is its own scope or, if it has none, the one around it. */
+interface AvvioPlugin {
+  emit(this: AvvioPlugin, event: string, ...about: unknown[]): boolean
+  readonly func: object
+  readonly server: FastifyInstance
+  options: unknown
 }
 
 /**
- * Does for an app that was made before the package was loaded what {@link watchRegister} does for others. avvio calls a
- * function of options as a method of the plugin, which has a class in common with all others, and tells each plugin when
- * it starts and when it is loaded: so those that are queued, and those around this one, can be seen.
+ * Calls back for the plugins of an app that was made before the package was loaded: for each that starts from now on,
+ * and for those around this one, when they are loaded. avvio tells that by the method `emit` of the class that plugins
+ * have in common, which is found because avvio calls a function of options as a method of its plugin.
+ * @param see - returns the options to use
  */
 export function watchPlugins(
   app: FastifyInstance,
-  {
-    starts,
-    loaded,
-    isUnknown,
-  }: {
-    /** Returns the options to use. */
-    starts: (scope: FastifyInstance, plugin: unknown, options: object) => unknown
-    /** Called for the plugins around this one alone, which have started before. */
-    loaded: (scope: FastifyInstance, plugin: unknown, options: object) => void
-    /** Called where avvio does not work like that. */
-    isUnknown: () => never
-  },
+  see: (plugin: AvvioPlugin, isStarting: boolean) => unknown,
 ): void {
   const root = rootOf(app)
-  const started = new WeakSet<Loading>()
-  let isSeen = false
-  // Like a plugin that is wrapped by fastify-plugin, but without a name.
-  const probe = Object.assign(
-    async () => {
-      if (!isSeen) isUnknown()
-    },
-    { [Symbol.for('skip-override')]: true },
-  )
-  app.register(
-    probe as never,
-    function watch(this: Loading | undefined): object {
-      if (typeof this?.emit !== 'function' || this.func !== probe) return {}
-      const shared = Object.getPrototypeOf(this) as Loading
-      const { emit } = shared
-      shared.emit = function watched(event, ...about) {
-        const { server, func, options, isAfter } = this
-        if (server === undefined || isAfter || !isWithin(server, root)) {
-          return emit.call(this, event, ...about)
-        }
-        if (event === 'start') {
-          started.add(this)
-          isSeen ||= func === probe
-          this.options = starts(server, func, options) as object
-        } else if (event === 'loaded' && !started.has(this)) loaded(server, func, options)
-        return emit.call(this, event, ...about)
+  const seen = new WeakSet()
+  const probe = async (): Promise<void> => void (seen.has(probe) || wrongMark(loadedLate))
+  function watch(this: AvvioPlugin | undefined): object {
+    if (typeof this?.emit !== 'function' || this.func !== probe) return {}
+    const plugins = Object.getPrototypeOf(this) as AvvioPlugin
+    const { emit } = plugins
+    plugins.emit = function watched(event, ...about) {
+      const isStarting = event === 'start'
+      const isNews = isStarting || (event === 'loaded' && !seen.has(this))
+      if (isNews && isWithin(this.server, root)) {
+        seen.add(this).add(this.func)
+        this.options = see(this, isStarting)
       }
-      return {}
-    } as never,
-  )
+      return emit.call(this, event, ...about)
+    }
+    return {}
+  }
+  // As if it was wrapped by fastify-plugin: it needs no scope.
+  app.register(Object.assign(probe, { [Symbol.for('skip-override')]: true }), watch as never)
 }
 
-/** All scopes of an app that has no routes yet, from the root; null for other apps, and where that is unknown. */
-export function scopesWithoutRoutes(root: FastifyInstance): FastifyInstance[] | null {
-  return root.printRoutes?.() === '(empty tree)' ? scopesOf(root) : null
-}
-
-function scopesOf(scope: FastifyInstance): FastifyInstance[] | null {
-  const inner = hiddenOf(scope, 'fastify.children')
-  if (!Array.isArray(inner)) return null
-  const all = (inner as FastifyInstance[]).map(scopesOf)
-  return all.includes(null) ? null : [scope, ...all.flatMap((each) => each ?? [])]
+/** All scopes of an app, from the root. @throws ERR_AUTH_MARK where it has routes, or where that is unknown */
+export function scopesWithoutRoutes(scope: FastifyInstance): FastifyInstance[] {
+  const inner = hiddenOf<FastifyInstance[]>(scope, 'fastify.children')
+  if (inner === undefined || scope.printRoutes() !== '(empty tree)') return wrongMark(loadedLate)
+  return [scope, ...inner.flatMap((each) => scopesWithoutRoutes(each))]
 }
 
 /** Adds a hook to scopes, since one that exists does not inherit it any more, before the hooks that are there. */
@@ -153,8 +127,8 @@ export function addFirstOnRoute(
 ): void {
   for (const scope of scopes) {
     scope.addHook('onRoute', hook)
-    const { onRoute } = hiddenOf(scope, 'fastify.hooks') as { onRoute: onRouteHookHandler[] }
-    onRoute.unshift(...onRoute.splice(-1))
+    const hooks = hiddenOf<{ onRoute: unknown[] }>(scope, 'fastify.hooks')?.onRoute
+    hooks?.unshift(...hooks.splice(-1))
   }
 }
 
@@ -163,9 +137,8 @@ function symbolOf(object: object, name: string): symbol | undefined {
   return Object.getOwnPropertySymbols(object).find(({ description }) => description === name)
 }
 
-function hiddenOf(scope: FastifyInstance, name: string): unknown {
-  const key = symbolOf(scope, name)
-  return key && (scope as unknown as Record<symbol, unknown>)[key]
+function hiddenOf<Value>(object: object, name: string): Value | undefined {
+  return (object as Record<symbol, Value | undefined>)[symbolOf(object, name) as symbol]
 }
 
 let kContext: symbol | undefined
@@ -181,8 +154,7 @@ export function configOf(request: FastifyRequest): object | undefined {
 
 /** Whether Fastify reads a body with a method, which `addHttpMethod()` can change; true also where that is unknown. */
 export function mayReadBody(root: FastifyInstance, method: string): boolean {
-  const methods = hiddenOf(root, 'fastify.acceptedHTTPMethods') as
-    { bodyless?: Set<string> } | undefined
+  const methods = hiddenOf<{ bodyless?: Set<string> }>(root, 'fastify.acceptedHTTPMethods')
   return methods?.bodyless?.has(method) !== true
 }
 

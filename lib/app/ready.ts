@@ -1,22 +1,20 @@
-import type { FastifyInstance } from 'fastify'
 import { readsBasic } from '../authenticators/any-of.js'
 import { checkSharedTokens } from '../authenticators/shared-keys.js'
 import { listOf } from '../common/list-of.js'
-import { wrongMark, wrongOption } from '../errors/errors.js'
-import { parseMark, isMark, scopeMarkOf } from '../marks/mark.js'
-import { hasCors, isAutomaticHead, isWithin, loadFirst } from './fastify.js'
+import { wrongOption } from '../errors/errors.js'
+import { parseMark, isMark } from '../marks/mark.js'
+import { hasCors, isAutomaticHead, isWithin } from './fastify.js'
 import { pluginRouteOf } from '../http/plugin-route.js'
 import { registrationOf } from '../request/registration.js'
 import type { Registration, RoutePolicy } from '../feature.js'
 import { requireMarks } from './require-marks.js'
-import { decide, isHidden, markOf, methodsOf, routeMark, type DeclaredRoute } from './routes.js'
+import { decide, isHidden, markOf, methodsOf, type DeclaredRoute } from './routes.js'
 import { visible } from './table.js'
 import type { AppRecord } from './app-record.js'
 
 /** Makes the policy of every route, when the app gets ready. @throws ERR_AUTH_MARK, ERR_AUTH_AUDIT */
 export function checkRoutes(record: AppRecord): void {
   const { root, routes, requiredMarks } = record
-  requireKnown(record)
   for (const route of routes) route.policy = decide(route)
   checkSharedTokens(routes.flatMap(({ policy }) => policy ?? []))
   requiredMarks.forEach((option, scope) => requireMarks(record, scope, option))
@@ -33,28 +31,16 @@ export function checkRoutes(record: AppRecord): void {
   )
 }
 
-/** Rejects routes that may have the mark of a scope which was there before the package was loaded. */
-function requireKnown({ routes, unknownScopes }: AppRecord): void {
-  for (const route of routes) {
-    if (routeMark(route) !== undefined) continue
-    const marked = scopeMarkOf(route.server)?.scope
-    const isOpen = (scope: FastifyInstance): boolean =>
-      isWithin(route.server, scope) && (marked === undefined || !isWithin(marked, scope))
-    if (![...unknownScopes].some(isOpen)) continue
-    wrongMark(
-      `${nameOf(route)}: its scope was there before the package was loaded, so it is unknown whether the scope has a mark. ${loadFirst}`,
-    )
-  }
-}
-
 function tellFeatures({ registered }: AppRecord, routes: readonly DeclaredRoute[]): void {
+  const about = (route: DeclaredRoute) => ({ name: nameOf(route), url: route.options.url })
+  const unmarked = routes.filter((route) => markOf(route) === undefined).map(about)
   for (const registration of [...registered].flatMap((scope) => registrationOf(scope) ?? [])) {
     const own = routes.flatMap((route) => {
       const { policy } = route
       if (policy?.registration !== registration) return []
-      return [{ name: nameOf(route), policy, isHidden: isHidden(route) }]
+      return [{ ...about(route), policy, isHidden: isHidden(route) }]
     })
-    for (const feature of registration.features) feature.checkRoutes?.(own)
+    for (const feature of registration.features) feature.checkRoutes?.(own, unmarked)
   }
 }
 

@@ -10,7 +10,7 @@ import {
   configOf,
   hasCors,
   isShared,
-  loadFirst,
+  loadedLate,
   mayReadBody,
   nameOfPlugin,
   onInstance,
@@ -25,10 +25,9 @@ import { declareRoute, methodsOf, undefinedHooks } from './routes.js'
 const records = new WeakMap<FastifyInstance, AppRecord>()
 
 /** Gets every plugin of an app with its options, and returns the options to use. `scopes`: those that exist. */
-type Watch = (
-  root: FastifyInstance,
-  scopes: readonly FastifyInstance[],
-) => (plugin: unknown, options: unknown) => unknown
+type Watch = (root: FastifyInstance, scopes: readonly FastifyInstance[]) => Look
+
+type Look = (plugin: unknown, options: unknown) => unknown
 
 const watches: Watch[] = []
 
@@ -41,20 +40,31 @@ export function recordApps(watch: Watch): void {
 /** The record of an app. @throws ERR_AUTH_MARK where routes were declared before the package was loaded */
 export function recordOf(app: FastifyInstance): AppRecord {
   const root = rootOf(app)
-  return records.get(root) ?? listenLate(app, scopesWithoutRoutes(root) ?? tooLate())
+  const known = records.get(root)
+  if (known !== undefined) return known
+  const scopes = scopesWithoutRoutes(root)
+  const { record, look } = listen(root, scopes)
+  const unknown = new Set(scopes.slice(1))
+  watchPlugins(app, ({ func, server, options }, isStarting) => {
+    if (!isStarting && !isShared(func)) {
+      unknown.delete(server)
+      readScope(record, server, options as object)
+    }
+    // The hook onRegister has read the mark of a scope that starts, unless it comes from a function.
+    return look(func, options, isStarting && scopeMarkOf(server)?.scope !== server)
+  })
+  root.addHook('onReady', async () => unknown.forEach((scope) => markScope(scope, unknownMark)))
+  return record
 }
 
-function tooLate(): never {
-  wrongMark(
-    `the package was loaded after routes of the app had been declared, so it does not know their marks. ${loadFirst}`,
-  )
-}
+/** No mark, so that startup fails for the routes that have no other. */
+const unknownMark = `unknown, because ${loadedLate}`
 
 function listen(root: FastifyInstance, scopes: readonly FastifyInstance[]) {
   const record = createRecord(root, scopes)
   records.set(root, record)
   const watching = watches.map((watch) => watch(root, scopes))
-  addFirstOnRoute(scopes, function declare(this: FastifyInstance, options) {
+  addFirstOnRoute(scopes, function declare(options) {
     record.routes.push(declareRoute(options, this, record.routes))
     // Later, since an `onRoute` hook of another plugin may replace its hooks.
     if (record.isProtected) void this.after(() => guardBody(root, options))
@@ -81,32 +91,13 @@ function listen(root: FastifyInstance, scopes: readonly FastifyInstance[]) {
   return { record, look }
 }
 
-/** Records an app that was made before the package was loaded: see {@link watchPlugins}. */
-function listenLate(app: FastifyInstance, scopes: readonly FastifyInstance[]): AppRecord {
-  const { record, look } = listen(rootOf(app), scopes)
-  watchPlugins(app, {
-    // The hook onRegister has read the options of the scope, unless they come from a function.
-    starts: (scope, plugin, options) => look(plugin, options, !hasOwnMark(scope)),
-    loaded(scope, plugin, options) {
-      look(plugin, options, false)
-      if (!isShared(plugin) && record.unknownScopes.delete(scope)) readScope(record, scope, options)
-    },
-    isUnknown: tooLate,
-  })
-  return record
-}
-
-function readScope(record: AppRecord, scope: FastifyInstance, options: object): void {
+function readScope({ scopes }: AppRecord, scope: FastifyInstance, options: object): void {
   // The options may be an instance of a class.
   if (!isDeclared(options, 'auth')) return
   const mark = declaredProperty(options, 'auth')
-  record.scopes.push({ options, mark, isVoid: false })
-  // The plugin may have been registered in it with a mark, which counts.
-  if (!hasOwnMark(scope)) markScope(scope, mark)
-}
-
-function hasOwnMark(scope: FastifyInstance): boolean {
-  return scopeMarkOf(scope)?.scope === scope
+  scopes.push({ options, mark, isVoid: false })
+  // A mark that the plugin was registered with counts.
+  if (scopeMarkOf(scope)?.scope !== scope) markScope(scope, mark)
 }
 
 function prefixOf(options: object): string | undefined {

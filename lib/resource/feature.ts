@@ -1,4 +1,5 @@
 import { notReady } from '../app/report.js'
+import { listOf } from '../common/list-of.js'
 import { withoutUndefined } from '../common/objects.js'
 import { wrongOption } from '../errors/errors.js'
 import { challengeSchemes, isBearer } from '../guard/challenges.js'
@@ -12,10 +13,19 @@ import type { ProtectedResourceMetadata } from '../../types/resource.js'
 
 export { resolve, schema } from './options.js'
 
-type Routes = Parameters<NonNullable<Feature['checkRoutes']>>[0]
+/** The scope of refresh tokens, which are between a client and the authorization server. */
+const offline = 'offline_access'
+
+type CheckRoutes = Parameters<NonNullable<Feature['checkRoutes']>>
+type Routes = CheckRoutes[0]
 
 /** The option `resource`: protected resource metadata (RFC 9728). */
-export function create({ root, resolved, options }: FeatureContext<ResolvedResource>): Feature {
+export function create({
+  root,
+  log,
+  resolved,
+  options,
+}: FeatureContext<ResolvedResource>): Feature {
   const { identifier, path, metadataUrl } = resolved
   const published: Parameters<typeof routesOf>[1] = { identifier, path }
   let document: ProtectedResourceMetadata | undefined
@@ -24,7 +34,9 @@ export function create({ root, resolved, options }: FeatureContext<ResolvedResou
     // Clients request these scopes with their first token.
     challenge: ({ scope }) => ({ ...(scope && { scope }), resource_metadata: metadataUrl }),
     routes: () => routesOf(root, published),
-    checkRoutes(routes) {
+    checkRoutes(...found) {
+      const [routes] = found
+      for (const warning of warningsOf(resolved, ...found)) log.warn(`fastify-authn: ${warning}`)
       document = documentOf(resolved, options, routes)
       published.text = JSON.stringify(document)
     },
@@ -34,6 +46,45 @@ export function create({ root, resolved, options }: FeatureContext<ResolvedResou
       metadata: () => document ?? notReady('app.authn.resource.metadata()'),
     },
   }
+}
+
+/** @throws ERR_AUTH_OPTION for a route without a mark at the address of the resource */
+function warningsOf(
+  { identifier, scopesSupported }: ResolvedResource,
+  ...[routes, unmarked]: CheckRoutes
+): string[] {
+  const folded = (path: string): string => `${path}/`.replace('//', '/').toLowerCase()
+  const address = folded(new URL(identifier).pathname)
+  // A preflight has no credentials.
+  const isOpen = ({ name, url }: CheckRoutes[1][number]): boolean =>
+    folded(url) === address && !name.startsWith('OPTIONS /')
+  const open = unmarked.find(isOpen)?.name
+  if (open !== undefined) {
+    wrongOption(
+      `option "resource": found ${open} at the address of ${identifier} without a mark, so it would be open, expected config: { auth: true } there, or { auth: false } if it is public.`,
+    )
+  }
+  const warnings = []
+  // Parameters and wildcards may match anything.
+  if (!routes.some(({ url }) => folded(url).startsWith(address) || /[:*]/.test(url))) {
+    warnings.push(
+      `option "resource": no protected route of this registration is at the path of ${identifier} or below it, so clients may be led to routes that need no token. Mark the routes there, or correct the identifier. Where a proxy changes paths, this means nothing.`,
+    )
+  }
+  const asking = routes
+    .filter(({ policy }) =>
+      Object.values(policy.needs?.scope ?? {})
+        .flat()
+        .includes(offline),
+    )
+    .map(({ name }) => name)
+  if (scopesSupported && scopesSupported.includes(offline)) asking.push('resource.scopesSupported')
+  if (asking.length > 0) {
+    warnings.push(
+      `found the scope ${offline} (${listOf(asking)}), which all clients are then told to request. Leave it out: those that need refresh tokens request it by themselves.`,
+    )
+  }
+  return warnings
 }
 
 /** @throws ERR_AUTH_OPTION where there is no authorization server */

@@ -121,10 +121,7 @@ export function scopesWithoutRoutes(scope: FastifyInstance): FastifyInstance[] {
 }
 
 /** Adds a hook to scopes, since one that exists does not inherit it any more, before the hooks that are there. */
-export function addFirstOnRoute(
-  scopes: readonly FastifyInstance[],
-  hook: onRouteHookHandler,
-): void {
+export function onRouteFirst(scopes: readonly FastifyInstance[], hook: onRouteHookHandler): void {
   for (const scope of scopes) {
     scope.addHook('onRoute', hook)
     const hooks = hiddenOf<{ onRoute: unknown[] }>(scope, 'fastify.hooks')?.onRoute

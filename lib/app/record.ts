@@ -6,7 +6,6 @@ import { guard } from '../guard/guarded-request.js'
 import { isMark, markScope, parseMark, scopeMarkOf } from '../marks/mark.js'
 import { createRecord, type AppRecord } from './app-record.js'
 import {
-  addFirstOnRoute,
   configOf,
   hasCors,
   isShared,
@@ -14,6 +13,7 @@ import {
   mayReadBody,
   nameOfPlugin,
   onInstance,
+  onRouteFirst,
   rootOf,
   scopesWithoutRoutes,
   watchPlugins,
@@ -64,7 +64,7 @@ function listen(root: FastifyInstance, scopes: readonly FastifyInstance[]) {
   const record = createRecord(root, scopes)
   records.set(root, record)
   const watching = watches.map((watch) => watch(root, scopes))
-  addFirstOnRoute(scopes, function declare(options) {
+  onRouteFirst(scopes, function declare(options) {
     record.routes.push(declareRoute(options, this, record.routes))
     // Later, since an `onRoute` hook of another plugin may replace its hooks.
     if (record.isProtected) void this.after(() => guardBody(root, options))

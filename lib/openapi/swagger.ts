@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { addFirstOnRoute, loadFirst, nameOfPlugin } from '../app/fastify.js'
+import { loadFirst, nameOfPlugin, onRouteFirst } from '../app/fastify.js'
 import type { Transform } from './transform.js'
 
 const swagger = '@fastify/swagger'
@@ -16,7 +16,7 @@ export function describeRoutes(
   scopes: readonly FastifyInstance[],
 ): (plugin: unknown, options: unknown) => unknown {
   let isWrapped = false
-  addFirstOnRoute(scopes, (options) => {
+  onRouteFirst(scopes, (options) => {
     // A route's own transform is used in place of the general one.
     const config = options.config as { swaggerTransform?: Transform | false } | undefined
     if (config?.swaggerTransform === undefined) return

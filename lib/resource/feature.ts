@@ -1,5 +1,4 @@
 import { notReady } from '../app/report.js'
-import { listOf } from '../common/list-of.js'
 import { withoutUndefined } from '../common/objects.js'
 import { wrongOption } from '../errors/errors.js'
 import { challengeSchemes, isBearer } from '../guard/challenges.js'
@@ -7,25 +6,19 @@ import { secureAddress } from '../http/address.js'
 import { freeze } from '../tokens/engine.js'
 import type { ResolvedResource } from './options.js'
 import { routesOf } from './routes.js'
-import type { Feature, FeatureContext } from '../feature.js'
+import type { Feature, FeatureContext, RoutePolicy } from '../feature.js'
 import type { ResolvedOptions } from '../options/resolve.js'
 import type { ProtectedResourceMetadata } from '../../types/resource.js'
 
 export { resolve, schema } from './options.js'
 
-/** The scope of refresh tokens, which are between a client and the authorization server. */
-const offline = 'offline_access'
-
+type Context = FeatureContext<ResolvedResource>
 type CheckRoutes = Parameters<NonNullable<Feature['checkRoutes']>>
 type Routes = CheckRoutes[0]
 
 /** The option `resource`: protected resource metadata (RFC 9728). */
-export function create({
-  root,
-  log,
-  resolved,
-  options,
-}: FeatureContext<ResolvedResource>): Feature {
+export function create(context: Context): Feature {
+  const { root, resolved, options } = context
   const { identifier, path, metadataUrl } = resolved
   const published: Parameters<typeof routesOf>[1] = { identifier, path }
   let document: ProtectedResourceMetadata | undefined
@@ -34,9 +27,8 @@ export function create({
     // Clients request these scopes with their first token.
     challenge: ({ scope }) => ({ ...(scope && { scope }), resource_metadata: metadataUrl }),
     routes: () => routesOf(root, published),
-    checkRoutes(...found) {
-      const [routes] = found
-      for (const warning of warningsOf(resolved, ...found)) log.warn(`fastify-authn: ${warning}`)
+    checkRoutes(routes, unmarked) {
+      checkRoutes(context, routes, unmarked)
       document = documentOf(resolved, options, routes)
       published.text = JSON.stringify(document)
     },
@@ -49,42 +41,34 @@ export function create({
 }
 
 /** @throws ERR_AUTH_OPTION for a route without a mark at the address of the resource */
-function warningsOf(
-  { identifier, scopesSupported }: ResolvedResource,
+function checkRoutes(
+  { log, resolved: { identifier, scopesSupported } }: Context,
   ...[routes, unmarked]: CheckRoutes
-): string[] {
+): void {
   const folded = (path: string): string => `${path}/`.replace('//', '/').toLowerCase()
   const address = folded(new URL(identifier).pathname)
   // A preflight has no credentials.
-  const isOpen = ({ name, url }: CheckRoutes[1][number]): boolean =>
-    folded(url) === address && !name.startsWith('OPTIONS /')
-  const open = unmarked.find(isOpen)?.name
+  const open = unmarked.find(({ name, url }) => !/^OPTIONS /.test(name) && folded(url) === address)
   if (open !== undefined) {
     wrongOption(
-      `option "resource": found ${open} at the address of ${identifier} without a mark, so it would be open, expected config: { auth: true } there, or { auth: false } if it is public.`,
+      `option "resource": found ${open.name} at the address of ${identifier} without a mark, so it would be open, expected config: { auth: true } there, or { auth: false } if it is public.`,
     )
   }
-  const warnings = []
   // Parameters and wildcards may match anything.
-  if (!routes.some(({ url }) => folded(url).startsWith(address) || /[:*]/.test(url))) {
-    warnings.push(
-      `option "resource": no protected route of this registration is at the path of ${identifier} or below it, so clients may be led to routes that need no token. Mark the routes there, or correct the identifier. Where a proxy changes paths, this means nothing.`,
+  const isBelow = ({ url }: { url: string }): boolean =>
+    folded(url).startsWith(address) ||
+    (/[:*]/.test(url) && address.startsWith(url.toLowerCase().replace(/[:*].*/, '')))
+  if (!routes.some(isBelow)) {
+    log.warn(
+      `fastify-authn: option "resource": no protected route of this registration is at the path of ${identifier} or below it, so clients may be led to routes that need no token. Mark the routes there, or correct the identifier. Where a proxy changes paths, this means nothing.`,
     )
   }
-  const asking = routes
-    .filter(({ policy }) =>
-      Object.values(policy.needs?.scope ?? {})
-        .flat()
-        .includes(offline),
-    )
-    .map(({ name }) => name)
-  if (scopesSupported && scopesSupported.includes(offline)) asking.push('resource.scopesSupported')
-  if (asking.length > 0) {
-    warnings.push(
-      `found the scope ${offline} (${listOf(asking)}), which all clients are then told to request. Leave it out: those that need refresh tokens request it by themselves.`,
-    )
-  }
-  return warnings
+  const isOffline = (scopes: readonly string[]): boolean => scopes.includes('offline_access')
+  const marked = routes.find(({ policy: { needs } }) => isOffline(scopesIn(needs)))
+  if (marked === undefined && !isOffline(scopesSupported || [])) return
+  log.warn(
+    `fastify-authn: ${marked?.name ?? 'option "resource.scopesSupported"'}: found the scope offline_access, which all clients are then told to request. Leave it out: those that need refresh tokens request it by themselves.`,
+  )
 }
 
 /** @throws ERR_AUTH_OPTION where there is no authorization server */
@@ -124,7 +108,11 @@ function isServer(issuer: string): boolean {
 function scopesOf(routes: Routes): string[] {
   const names = routes.flatMap(({ policy: { members, needs }, isHidden }) => {
     if (isHidden || !members.flatMap(challengeSchemes).some(isBearer)) return []
-    return Object.values(needs?.scope ?? {}).flat()
+    return scopesIn(needs)
   })
   return [...new Set(names)].toSorted()
+}
+
+function scopesIn(needs: RoutePolicy['needs']): string[] {
+  return Object.values(needs?.scope ?? {}).flat()
 }

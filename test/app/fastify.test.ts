@@ -5,7 +5,6 @@ import Fastify, { type FastifyInstance, type FastifyRequest, type RouteOptions }
 import fp from 'fastify-plugin'
 import t, { type Test } from 'tap'
 import {
-  addFirstOnRoute,
   configOf,
   isAutomaticHead,
   isCorsPreflight,
@@ -14,6 +13,7 @@ import {
   mayReadBody,
   nameOfPlugin,
   onInstance,
+  onRouteFirst,
   rootOf,
   scopesWithoutRoutes,
   setFallback,
@@ -104,7 +104,7 @@ t.test('fastify.hooks holds the hooks of each scope, in their order', async (t) 
   const ran: string[] = []
   app.addHook('onRoute', () => void ran.push('theirs'))
   await app.register(async (inner) => {
-    addFirstOnRoute([app, inner], () => void ran.push('ours'))
+    onRouteFirst([app, inner], () => void ran.push('ours'))
     inner.get('/inner', { exposeHeadRoute: false }, ok)
   })
   app.get('/', { exposeHeadRoute: false }, ok)

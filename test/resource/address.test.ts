@@ -66,16 +66,16 @@ t.test('warnings', async (t) => {
     [[nothing], (app) => app.get('/mcpx', marked, ok).get('/notes/mcp', marked, ok)],
     [[nothing], protectedRoute, { identifier: at('/notes') }],
     [
-      [/offline_access.*POST \/mcp/],
+      [/POST \/mcp.*offline_access/],
       (app) => app.post('/mcp', auth({ scope: { any: ['notes', offline] } }), ok),
     ],
     [
-      [/offline_access.*POST \/mcp/],
+      [/POST \/mcp.*offline_access/],
       (app) => app.post('/mcp', auth({ scope: offline }), ok),
       { scopesSupported: ['notes'] },
     ],
     [
-      [/offline_access.*resource\.scopesSupported/],
+      [/resource\.scopesSupported.*offline_access/],
       protectedRoute,
       { scopesSupported: ['notes', offline] },
     ],

@@ -73,12 +73,13 @@ export function watchRegister(
   root.register = watched as never
 }
 
-/** A plugin of avvio. Its `server` is its own scope or, if it has none, the one around it. */
+/** A plugin of avvio. `server`: its own scope or, if it has none, the one around it. `isAfter`: of `after()`. */
 interface AvvioPlugin {
   emit(this: AvvioPlugin, event: string, ...about: unknown[]): boolean
   readonly func: object
   readonly server: FastifyInstance
   options: unknown
+  readonly isAfter: boolean
 }
 
 /**
@@ -101,7 +102,7 @@ export function watchPlugins(
     plugins.emit = function watched(event, ...about) {
       const isStarting = event === 'start'
       const isNews = isStarting || (event === 'loaded' && !seen.has(this))
-      if (isNews && isWithin(this.server, root)) {
+      if (isNews && !this.isAfter && isWithin(this.server, root)) {
         seen.add(this).add(this.func)
         this.options = see(this, isStarting)
       }

@@ -48,7 +48,9 @@ function checkRoutes(
   const folded = (path: string): string => `${path}/`.replace('//', '/').toLowerCase()
   const address = folded(new URL(identifier).pathname)
   // A preflight has no credentials.
-  const open = unmarked.find(({ name, url }) => !/^OPTIONS /.test(name) && folded(url) === address)
+  const open = unmarked.find(
+    ({ name, url }) => folded(url) === address && !name.startsWith('OPTIONS '),
+  )
   if (open !== undefined) {
     wrongOption(
       `option "resource": found ${open.name} at the address of ${identifier} without a mark, so it would be open, expected config: { auth: true } there, or { auth: false } if it is public.`,
@@ -79,7 +81,11 @@ function documentOf(
 ): ProtectedResourceMetadata {
   const { scopesSupported = scopesOf(routes) } = resource
   const all = Object.values(issuers).map(({ issuer }) => issuer)
-  const { authorizationServers: servers = all.filter(isServer) } = resource
+  const {
+    authorizationServers: servers = all.filter(
+      (each) => secureAddress(each) !== null && !each.includes('?'),
+    ),
+  } = resource
   if (servers.length === 0) {
     wrongOption(
       'option "resource.authorizationServers": found none (if it is left out, those of the "issuers" that are addresses), so clients could not find out where to get a token. Set it to the address of your authorization server, as in [\'https://id.example.com\'].',
@@ -98,10 +104,6 @@ function documentOf(
   })
   freeze(document)
   return document
-}
-
-function isServer(issuer: string): boolean {
-  return secureAddress(issuer) !== null && !issuer.includes('?')
 }
 
 /** The scopes in the marks of routes that accept Bearer, sorted. */

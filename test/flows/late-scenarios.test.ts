@@ -211,7 +211,8 @@ const table: Record<
     (app) =>
       app.register(
         async (inner) => {
-          await register(inner)
+          register(inner)
+          await inner.after()
           inner.get('/a', ok)
           await inner.register(routes('/b'))
           inner.get('/c', open, ok)
@@ -522,7 +523,7 @@ const { authn } = await import('../../lib/index.js')
 const given: AnyAuthnOptions = { authenticator: { scheme: 'Bearer', authenticate: () => null } }
 register = (app, options = {}) =>
   app.register(authn, typeof options === 'function' ? options : { ...given, ...options })
-shared = async (app) => void (await register(app))
+shared = async (app) => void register(app)
 forAutoload = { authn, given }
 
 async function outcome(app: App, t: Test, name: string): Promise<string> {

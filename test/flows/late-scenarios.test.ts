@@ -20,7 +20,7 @@ const routes =
   }
 const wait = () => new Promise((resolve) => void setTimeout(resolve, 5))
 
-let register: (app: App, options?: AnyAuthnOptions) => App
+let register: (app: App, options?: AnyAuthnOptions) => App & PromiseLike<undefined>
 /** A plugin of the app that registers the package for the scope around it. */
 let shared: Routes
 let kept: App | undefined
@@ -211,8 +211,7 @@ const table: Record<
     (app) =>
       app.register(
         async (inner) => {
-          register(inner)
-          await inner.after()
+          await register(inner)
           inner.get('/a', ok)
           await inner.register(routes('/b'))
           inner.get('/c', open, ok)
@@ -523,7 +522,7 @@ const { authn } = await import('../../lib/index.js')
 const given: AnyAuthnOptions = { authenticator: { scheme: 'Bearer', authenticate: () => null } }
 register = (app, options = {}) =>
   app.register(authn, typeof options === 'function' ? options : { ...given, ...options })
-shared = async (app) => void register(app)
+shared = async (app) => void (await register(app))
 forAutoload = { authn, given }
 
 async function outcome(app: App, t: Test, name: string): Promise<string> {

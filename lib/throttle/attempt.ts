@@ -85,8 +85,9 @@ export class Attempt {
     if (throttle === null || (cached && !throttle.hasFailed(this.request.ip))) return
     const { username } = this.#who(throttle)
     cache?.accept(username.join(), this.password)
-    const known = username.map((key) => throttle.memory.delete(key))
-    if (!cached || known.includes(true))
-      await Promise.all(username.map((key) => throttle.redis?.delete(key)))
+    const { memory, redis } = throttle
+    const known = username.map((key) => memory.delete(key))
+    if (redis === null || (cached && !known.includes(true))) return
+    await Promise.all(username.map((key) => redis.delete(key)))
   }
 }

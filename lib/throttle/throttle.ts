@@ -3,7 +3,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import ipaddr from 'ipaddr.js'
 import { digestOf } from '../common/digest.js'
 import type { ResolvedThrottle } from '../options/resolve.js'
-import { Counters, type Counted } from './counters.js'
+import { Counters } from './counters.js'
 import type { RedisCounters } from './redis-counters.js'
 
 /**

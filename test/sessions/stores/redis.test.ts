@@ -77,8 +77,8 @@ t.test('a full Redis gets no logins and keys, and still revokes', { skip }, asyn
   t.equal(await redis.dbsize(), before, 'nothing is stored')
   const headers = bearer(one?.token as string)
   t.equal((await app.inject({ method: 'POST', url: '/logout', headers })).statusCode, 204)
-  const [{ sub = '' } = {}] = [app.jwtService.verify(one?.token as string) as { sub?: string }]
-  t.equal(await app.authn.sessions.revoke({ sub }), 1)
+  const { sub } = app.jwtService.verify(one?.token as string)
+  t.equal(await app.authn.sessions.revoke({ sub: String(sub) }), 1)
   t.equal(await app.authn.apiKeys.revoke(id, { owner: null }), true)
   await redis.config('SET', 'maxmemory', '0')
   t.equal((await enter()).statusCode, 200)

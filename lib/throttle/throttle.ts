@@ -6,10 +6,7 @@ import type { ResolvedThrottle } from '../options/resolve.js'
 import { Counters } from './counters.js'
 import type { RedisCounters } from './redis-counters.js'
 
-/**
- * How many times the limit of a network is that of the one below it. A host has a /64, a home often a /56 and a company
- * a /48: whoever uses up the limit of its own network leaves most of the wider one to its neighbours.
- */
+/** A /56 has so many times the limit of a /64, and a /48 that of a /56: whoever uses up its own leaves most to others. */
 const widening = 4
 
 /** Counts failed attempts in memory and, where configured, in Redis. Limits hold while Redis is down or read-only. */

@@ -1,4 +1,4 @@
-import { acceptSameTokens } from '../authenticators/shared-keys.js'
+import { acceptSameTokens, isSameService } from '../authenticators/shared-keys.js'
 import { isUsableName } from '../users/user.js'
 import { wrongOption } from '../errors/errors.js'
 import { loginFor } from '../login/needs.js'
@@ -31,7 +31,7 @@ export function create(context: FeatureContext<ResolvedSecondFactor>): Feature {
       const factor = tools.store.factorOf(user, sub)
       if (factor === null) return null
       const state = tools.stateOf(user, factor)
-      if (devices?.has(request, state)) return null
+      if (devices?.has(request, tools.deviceOf([state], factor))) return null
       // The hash may be replaced by this login, or not if the app cannot store it.
       const states = [state, ...(replacement ? [tools.stateOf(user, factor, replacement)] : [])]
       const began = Date.now() - (performance.now() - started)
@@ -60,15 +60,18 @@ export function create(context: FeatureContext<ResolvedSecondFactor>): Feature {
     },
     routes: () => secondFactorRoutes(path, tools),
     check(registration, all) {
+      for (const each of all) each.withSecondFactor.add(registration)
+      const { userService } = registration.options
+      tools.family = all.flatMap(({ app: { authn }, options }) =>
+        isSameService(userService, options.userService) && authn.features.includes('sessions')
+          ? authn.sessions
+          : [],
+      )
       const isRelated = (each: Registration): boolean =>
         each === registration || acceptSameTokens(registration, each)
-      const related = all.filter(isRelated)
-      tools.family = related.flatMap(({ app: { authn } }) =>
-        authn.features.includes('sessions') ? authn.sessions : [],
-      )
-      const around = related.find(
-        (each) => each.secondFactor === undefined && wantedLogin(each) !== null,
-      )
+      const around = all
+        .filter(isRelated)
+        .find((each) => each.secondFactor === undefined && wantedLogin(each) !== null)
       if (around === undefined) return
       wrongOption(
         `option "secondFactor" is missing in the scope ${JSON.stringify(around.app.prefix || '/')}, whose login would ask for no code, while its tokens are accepted in the scope ${JSON.stringify(registration.app.prefix || '/')}. Set it there too, or login: false, or give each scope its own "audience", as in jwt: { ...configFromEnv().jwt, audience: 'admin' }.`,

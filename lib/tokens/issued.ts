@@ -25,6 +25,11 @@ export interface Authentication {
 export interface LoginAttempt {
   /** The time at which it began, before the user was read, by the clock of `performance.now()`. */
   readonly started: number
+  /**
+   * The same for a login that another request has begun, in milliseconds since 1970: maybe before this process, whose
+   * other clock may also have stood still since then.
+   */
+  readonly began?: number
   readonly authentication: Authentication
   /** The password hash that this login is storing in place of that of the user, if it does. */
   readonly replacement?: string | undefined
@@ -34,6 +39,11 @@ export interface LoginAttempt {
    * of the user were revoked since the attempt began
    */
   confirm(): Promise<void>
+  /**
+   * Called once, after the last {@link confirm}: uses up what the user has shown. So a store that is away costs no code.
+   * @throws (rejects) AuthenticationError where another request has used it
+   */
+  use?(): Promise<void>
 }
 
 /** What the one feature that has `secondFactor` does between a login and its tokens. */

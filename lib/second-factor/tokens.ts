@@ -74,11 +74,9 @@ export function rememberedDevices(
       const others = devicesOf(reply.request).filter(([other]) => other !== user)
       const own: Device = [user, Math.floor(Date.now() / 1000) + seconds, ...states]
       const devices = [own, ...others].slice(0, mostDevices)
-      let value = tokens.device.make({ devices }, seconds)
-      while (value.length > mostBytes && devices.length > 1) {
-        devices.pop()
-        value = tokens.device.make({ devices }, seconds)
-      }
+      const make = (): string => tokens.device.make({ devices }, seconds)
+      while (devices.length > 1 && make().length > mostBytes) devices.pop()
+      const value = make()
       const name = nameFor(isSecure ? '__Host-' : '')
       // Strict would miss the callback, to which a provider leads.
       const cookie = { name, value, maxAge: seconds, isSecure, sameSite: 'Lax' } as const

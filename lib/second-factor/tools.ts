@@ -22,16 +22,13 @@ interface Shown extends Pick<FinishedLogin, 'user' | 'started' | 'began'> {
   readonly sub: Sub
   /** The methods so far. */
   readonly amr: readonly string[]
-  /** Undefined where it was used already. */
+  /** Used up when the session is stored; undefined where there is nothing left to use up. */
   readonly code?: string
   /** The factor of the user as it is stored now. @throws ERR_AUTH_LOGIN_EXPIRED if the login ended meanwhile */
   check(user: object): Factor | null
 }
 
-/**
- * Swaps that what has been proved may lose: no guess and no old session may keep the user or support from it, and an app
- * that stores nothing has to get an error.
- */
+/** Swaps that a removal or a right code may lose: guesses must not stop it, and an app that stores nothing must. */
 export const mostLost = 200
 
 export const noFactor = (): Error => rejection('auth.forbidden', { cause: 'no second factor' })
@@ -90,21 +87,18 @@ export class SecondFactorTools {
     return issuedAfter(this.registration.tokenChecks, user)
   }
 
-  /** Tries a code of a user. @param isLast - whether a right one is used up, as a wrong one always counts */
+  /** Tries a code. A wrong one counts, and with `most`, the swaps that it may lose, a right one is used up. */
   async #tryCode(
-    found: object,
-    code: string,
-    { sub, check }: Shown,
+    { user: found, sub, code = '', check }: Shown,
     request: FastifyRequest,
-    isLast: boolean,
+    most?: number,
   ): Promise<object> {
     const change = (now: object): Tried => {
       const factor = check(now)
       if (factor === null) throw noFactor()
       const tried = tryCode(factor, code, this.passwordOf(now))
-      return isLast || tried.error ? tried : {}
+      return most === undefined && tried.error === undefined ? {} : tried
     }
-    const most = isLast ? mostLost : undefined
     const { user, error, left } = await this.store.swap(found, sub, request, change, most)
     if (error?.code === 'ERR_AUTH_CODE_INVALID') {
       this.counts.failed += 1
@@ -127,23 +121,18 @@ export class SecondFactorTools {
     return true
   }
 
-  /**
-   * Begins the session of a user who has shown a code.
-   * @returns the body of the login
-   * @throws (rejects) ERR_AUTH_CODE_INVALID, ERR_AUTH_TOO_MANY_ATTEMPTS; what `check` throws; AuthenticationFault
-   */
+  /** Begins the session of a user who has shown a code. @returns the body of the login */
   async begin(request: FastifyRequest, reply: FastifyReply, shown: Shown): Promise<object> {
     const { sub: username, amr, check, code, user: found, ...times } = shown
-    const isTried = code !== undefined
-    const user = isTried ? await this.#tryCode(found, code, shown, request, false) : found
-    let now: object | null = user
+    const user = code === undefined ? found : await this.#tryCode(shown, request)
+    let now = user
     const confirm = async (): Promise<void> => {
-      now = await this.store.find(username, request)
-      if (now === null) throw loginExpired('the user is gone')
-      check(now)
+      const stored = await this.store.find(username, request)
+      if (stored === null) throw loginExpired('the user is gone')
+      check((now = stored))
     }
     const use = async (): Promise<void> => {
-      if (isTried && now !== null) await this.#tryCode(now, code, shown, request, true)
+      if (code !== undefined) await this.#tryCode({ ...shown, user: now }, request, mostLost)
     }
     const authentication = { amr: [...new Set([...amr, 'otp', 'mfa'])] }
     const login = { username, user, ...times, confirm, use, authentication }

@@ -29,10 +29,7 @@ function valueOf(digit: string): string {
   return String((at - first) % 10)
 }
 
-/**
- * A code as it was shown, of one as it was typed or pasted: in any width, with digits of any script, and with spaces,
- * hyphens and invisible characters of all kinds. The caller limits its length.
- */
+/** A code as the app shows it, of one as it was typed: in another script or width, with spaces, hyphens, invisible marks. */
 export function plainCode(typed: string): string {
   const digits = typed.normalize('NFKC').replace(/\p{Nd}/gu, valueOf)
   // Some letters are invisible, and Japanese keyboards have a letter in place of the hyphen.

@@ -25,10 +25,7 @@ export interface Authentication {
 export interface LoginAttempt {
   /** The time at which it began, before the user was read, by the clock of `performance.now()`. */
   readonly started: number
-  /**
-   * The same for a login that another request has begun, in milliseconds since 1970: maybe before this process, whose
-   * other clock may also have stood still since then.
-   */
+  /** The same for a login of several requests, in milliseconds since 1970: the other clock begins, or stops, with a process. */
   readonly began?: number
   readonly authentication: Authentication
   /** The password hash that this login is storing in place of that of the user, if it does. */
@@ -39,10 +36,7 @@ export interface LoginAttempt {
    * of the user were revoked since the attempt began
    */
   confirm(): Promise<void>
-  /**
-   * Called once, after the last {@link confirm}: uses up what the user has shown. So a store that is away costs no code.
-   * @throws (rejects) AuthenticationError where another request has used it
-   */
+  /** Called once, last: uses up what the user has shown. So a store that is away costs no code. */
   use?(): Promise<void>
 }
 

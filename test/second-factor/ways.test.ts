@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises'
 import bcrypt from 'bcrypt'
 import t, { type Test } from 'tap'
 import { memoryApiKeys } from '../../lib/api-keys/index.js'
-import { authn, basicAuthenticator, type AccountMail } from '../../lib/index.js'
+import { authn, basicAuthenticator, type AccountMail, type AuthnOptions } from '../../lib/index.js'
 import { authnTesting, linkWith, logInWith } from '../../lib/testing/index.js'
 import { movedClock, newPassword, password } from '../helpers/accounts.js'
 import { job } from '../helpers/api-keys.js'
@@ -104,12 +104,19 @@ t.test('so is that of another registration with the same users', async (t) => {
   const userService = { findByUsername }
   const { app, enable } = await factorApp(t, { update }, { userService }, async (app) => {
     const own = { userService: { findByUsername: () => null }, passwordField: 'hash' }
-    const authenticators = { basic: basicAuthenticator({ userService, passwordField: 'password' }) }
-    const all = { same: { userService }, given: { ...own, authenticators } }
-    for (const [prefix, options] of Object.entries(all)) {
+    const authenticators = {
+      given: basicAuthenticator({ userService, passwordField: 'password' }),
+    }
+    const all = { basic: { userService }, given: { ...own, authenticators } } as const
+    for (const [use, options] of Object.entries(all)) {
+      const prefix = `/${use}-of-other`
       const register = async (scope: typeof app): Promise<void> => {
-        await scope.register(authn, { ...options, hashing: { cost }, use: 'basic' })
-        scope.get('/basic', { config: { auth: true } }, () => 'in')
+        await scope.register(authn, {
+          ...options,
+          authenticator: use,
+          hashing: { cost },
+        } as AuthnOptions)
+        scope.get('/', { config: { auth: true } }, () => 'in')
       }
       await app.register(register, { prefix })
     }
@@ -117,9 +124,9 @@ t.test('so is that of another registration with the same users', async (t) => {
   const hash = bcrypt.hashSync(password, cost)
   for (const [id, address] of [email, 'bob@example.com'].entries())
     table.push({ id, email: address, password: hash, secondFactor: null })
-  const ask = async (prefix: string, user: string): Promise<number> =>
-    (await app.inject({ url: `/${prefix}/basic`, headers: basic(user, password) })).statusCode
-  const statuses = async (user: string) => [await ask('same', user), await ask('given', user)]
+  const ask = async (use: string, user: string): Promise<number> =>
+    (await app.inject({ url: `/${use}-of-other`, headers: basic(user, password) })).statusCode
+  const statuses = async (user: string) => [await ask('basic', user), await ask('given', user)]
   t.strictSame(await statuses(email), [200, 200])
   await enable()
   t.strictSame(await statuses(email), [401, 401])

@@ -169,6 +169,8 @@ export interface Registration {
   readonly onPass: readonly NonNullable<Feature['onPass']>[]
   readonly issueTokens: IssueTokens
   readonly secondFactor: SecondFactor | undefined
+  /** All registrations of the app that have one, this one included. */
+  readonly withSecondFactor: Set<Registration>
   readonly carrier: TokenCarrier
   readonly errorBody: AuthnOptions['errorBody']
   readonly errorSchema: AuthnOptions['errorSchema']

@@ -79,6 +79,7 @@ async function build(
     onPass: features.flatMap((feature) => feature.onPass ?? []),
     issueTokens: only(features, 'issueTokens') ?? tokenIssuer(options, jwtService, tokenChecks),
     secondFactor: only(features, 'secondFactor'),
+    withSecondFactor: new Set(),
     carrier: only(features, 'carrier') ?? bodyCarrier,
     errorBody,
     errorSchema,

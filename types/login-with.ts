@@ -55,7 +55,10 @@ export interface LoginProviderOptions<Stored extends object = StoredUser> {
    * no; what the function throws is a 500. Default: none does.
    */
   mfa?: readonly string[] | ((claims: IdTokenClaims) => boolean) | undefined
-  /** `true` asks the UserInfo endpoint too (OpenID Connect Core §5.3); claims of the ID token win. Default `false`. */
+  /**
+   * `true` asks the UserInfo endpoint too (OpenID Connect Core §5.3). Claims of the ID token win, and only it can have `acr`,
+   * `amr` and `auth_time`. Default `false`.
+   */
   userinfo?: boolean | undefined
   /**
    * The address of the authorization endpoint: https, or http to a loopback address, like those below. Each stands in for

@@ -5,7 +5,7 @@ import type { StoredUser } from './user-service.js'
 export interface SecondFactorOptions<Stored extends object = StoredUser> {
   /**
    * 1 to 5 secrets of at least 32 bytes, which encrypt what is stored (AES-256-GCM): the first one encrypts, all decrypt.
-   * Use others than in `jwt`, and never lose them: what no secret opens is an internal error (500).
+   * A key of `jwt` makes startup fail. Never lose them: what no secret opens is an internal error (500).
    */
   key: string | Uint8Array | readonly (string | Uint8Array)[]
   /** The name of the app in authenticator apps, without a colon. */

@@ -39,7 +39,9 @@ export async function exchange(
     const ofToken = response.claims() as IDToken
     checkClaims(ofToken, provider, maxAge === 0 ? begun : -Infinity)
     const more = options.userinfo && (await client.fetchUserInfo(config, accessToken, ofToken.sub))
-    const claims = { ...more, ...ofToken }
+    // How the user has authenticated is only said by the ID token, which is bound to this login.
+    const none = { acr: undefined, amr: undefined, auth_time: undefined }
+    const claims = withoutUndefined({ ...more, ...none, ...ofToken }) as IdTokenClaims
     freeze(claims)
     const { scope, expires_in: expiresIn } = response
     const tokens = withoutUndefined({ accessToken, idToken, refreshToken, scope, expiresIn })

@@ -49,10 +49,12 @@ export async function beginSession(
   // The login began at this time by the clock of the store, or a little later; that clock may count milliseconds.
   const began = stored.now + 0.001 - (performance.now() - attempt.started) / 1000
   const { userRevocation: last } = stored
-  const isRevoked = (): boolean =>
-    (tools.userRevocations.get(session.sub) ?? 0) > attempt.started ||
+  const isRevoked = (): boolean => {
+    const [at = -Infinity, on = -Infinity] = tools.userRevocations.get(session.sub) ?? []
+    if (attempt.began === undefined ? at > attempt.started : on > attempt.began) return true
     // For its own revocations this process compares its own, more exact clock.
-    (last !== null && last.by !== tools.instance && last.at > began)
+    return last !== null && last.by !== tools.instance && last.at > began
+  }
   for (const each of stored.revoked) {
     tools.revocations.add(each.sid, tools.revocationTtl)
     reportRevoked(request, each.sid, session.sub)
@@ -62,6 +64,7 @@ export async function beginSession(
     if (isRevoked()) {
       throw rejection('auth.invalid-credentials', { cause: 'sessions revoked meanwhile' })
     }
+    await attempt.use?.()
   } catch (error) {
     // The client has no token of the session; only lists would show it.
     await revokeSessions(tools, { sid }).catch(() => undefined)

@@ -55,9 +55,9 @@ export function openTools(
     revocations: new Revocations(lost),
     /** Names this process in the store. */
     instance: randomUUID(),
-    /** The time at which this process has revoked all sessions of a `sub`, by the clock of `performance.now()`. */
+    /** When this process has revoked all sessions of a `sub`: by `performance.now()`, and in milliseconds since 1970. */
     // By size: with `max` it allocates all entries at once, 4 ms of each startup.
-    userRevocations: new LRUCache<string, number>({ maxSize: 10_000, sizeCalculation: () => 1 }),
+    userRevocations: new LRUCache<string, number[]>({ maxSize: 10_000, sizeCalculation: () => 1 }),
     service,
     method: signingMethod,
     /** Seconds for which revocations are kept: until no authenticator accepts an access token of the session any more. */
@@ -89,7 +89,7 @@ async function revokeOwn(
   { client, revocations, userRevocations, revocationTtl, instance }: SessionTools,
   which: SessionChoice,
 ): Promise<number> {
-  if ('sub' in which) userRevocations.set(which.sub, performance.now())
+  if ('sub' in which) userRevocations.set(which.sub, [performance.now(), Date.now()])
   const revoked = await client.call((store) => store.revoke(which, revocationTtl, instance))
   // The session is added even if the store does not have it: it may have lost it.
   if ('sid' in which) revocations.add(which.sid, revocationTtl)

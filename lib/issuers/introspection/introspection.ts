@@ -14,11 +14,8 @@ import type { Introspecting } from '../options.js'
 import type { IntrospectionStats } from '../../../types/introspection.js'
 import type { JwtClaims } from '../../../types/request-extra.js'
 
-/** Characters of an opaque token; milliseconds for which a rejected one is not asked about. */
-const [longest, rejectedLife] = [4_096, 5_000]
-
-/** Tokens that are asked about at a time; milliseconds that one may wait for it. */
-const [atOnce, longestWait] = [32, 5_000]
+/** Characters of an opaque token; milliseconds for which a rejected one is not asked about; those sent at a time. */
+const [longest, rejectedLife, atOnce] = [4_096, 5_000, 32]
 
 /** What came of a token, at a time by one clock, for milliseconds by both: the cache uses the other one. */
 type Kept<Result> = Readonly<{ result: Result; at: number; life: number }>
@@ -68,7 +65,7 @@ export class Introspection {
     }
     const start = performance.now()
     const inTurn = async () => {
-      if (performance.now() - start >= longestWait) throw overloaded()
+      if (performance.now() - start >= 5_000) throw overloaded()
       return this.#known(key) ?? this.#ask(token, key)
     }
     return checked(await this.#lookups.run(request, inTurn))

@@ -1,6 +1,6 @@
 // Which tokens are sent to the introspection endpoint of an issuer, and how.
 import t from 'tap'
-import { appWith, bearer, type TestApp } from '../helpers/app.js'
+import { appWith, bearer, standardOptions, type TestApp } from '../helpers/app.js'
 import { job, keyOptions, keysOf } from '../helpers/api-keys.js'
 import { rejectionOf } from '../helpers/errors.js'
 import {
@@ -206,7 +206,7 @@ t.test('a refresh token of the app is not shown to the issuer', async (t) => {
   const issuer = await startIntrospection(t)
   const corp = issuer.options({ introspection: { clientId: 'notes', clientSecret } })
   const { handler } = probe()
-  const app = await appWith(t, { sessions: true, issuers: { corp } }, async (app) => {
+  const app = await appWith(t, { ...standardOptions(), sessions: true, issuers: { corp } }, async (app) => {
     app.get('/corp', { config: { auth: { use: 'corp' } } }, handler)
     app.get('/both', { config: { auth: { use: ['jwt', 'corp'] } } }, handler)
     await app.register(async (inner) => {

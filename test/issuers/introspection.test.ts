@@ -206,14 +206,18 @@ t.test('a refresh token of the app is not shown to the issuer', async (t) => {
   const issuer = await startIntrospection(t)
   const corp = issuer.options({ introspection: { clientId: 'notes', clientSecret } })
   const { handler } = probe()
-  const app = await appWith(t, { ...standardOptions(), sessions: true, issuers: { corp } }, async (app) => {
-    app.get('/corp', { config: { auth: { use: 'corp' } } }, handler)
-    app.get('/both', { config: { auth: { use: ['jwt', 'corp'] } } }, handler)
-    await app.register(async (inner) => {
-      await inner.register(authn, { issuers: { corp } })
-      inner.get('/inner', { config: { auth: { use: 'corp' } } }, handler)
-    })
-  })
+  const app = await appWith(
+    t,
+    { ...standardOptions(), sessions: true, issuers: { corp } },
+    async (app) => {
+      app.get('/corp', { config: { auth: { use: 'corp' } } }, handler)
+      app.get('/both', { config: { auth: { use: ['jwt', 'corp'] } } }, handler)
+      await app.register(async (inner) => {
+        await inner.register(authn, { issuers: { corp } })
+        inner.get('/inner', { config: { auth: { use: 'corp' } } }, handler)
+      })
+    },
+  )
   const { refreshToken } = JSON.parse((await login(app, 'alice', 'wonderland')).body) as Record<
     string,
     string

@@ -54,6 +54,8 @@ export interface Feature {
   /** That of its option: also the name of its members of `app.authn` and `app.authn.stats()`. */
   readonly name: string
   readonly authenticators?: Readonly<Record<string, Authenticator>>
+  /** Whether a string looks like one of its secrets, which no other server may see. */
+  knows?(text: string): boolean
   /** The message to credentials for {@link authenticators} on a route that does not accept them. Default: a general one. */
   readonly notAccepted?: MessageKey
   /** Where else a token of our own keys may be found. */

@@ -23,9 +23,11 @@ export interface IntrospectionOptions {
   jwt?: boolean | undefined
   /**
    * Claims that an answer may lack. Without `aud`, any token of the issuer is accepted that has a `token_type`; an answer
-   * for other audiences is still rejected. Without `sub`, `user` finds the user by another claim. Default: none.
+   * for other audiences is still rejected. Without `sub`, `user` finds the user by another claim. With `token_type` beside
+   * `aud`, nothing tells access tokens from others: only for a server that answers for access tokens alone, such as
+   * Django OAuth Toolkit. Default: none.
    */
-  optionalClaims?: readonly ('aud' | 'sub')[] | undefined
+  optionalClaims?: readonly ('aud' | 'sub' | 'token_type')[] | undefined
 }
 
 /** The counts of the introspection of an issuer. */

@@ -18,8 +18,6 @@ interface KeySet extends IssuerKeys {
  * to withdraw a key.
  */
 export class KeySource extends Renewed<KeySet> {
-  #waiting = 0
-
   constructor(
     private readonly issuer: ResolvedIssuer,
     private readonly verifierOf: (keys: IssuerKeys) => VerifySignature,
@@ -80,10 +78,7 @@ export class KeySource extends Renewed<KeySet> {
   }
 
   async #join(running: Promise<void> | null): Promise<VerifySignature> {
-    if (running === null || this.#waiting >= limits.waiting) return this.#throwUnavailable()
-    this.#waiting += 1
     await running
-    this.#waiting -= 1
     return this.current() ?? this.#throwUnavailable()
   }
 

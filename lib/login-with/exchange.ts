@@ -110,7 +110,8 @@ function fetchBy(provider: Provider, metadata: ServerMetadata, redirectUri: stri
       // A redirect is an answer too, which counts.
       const redirect = 'manual' as const
       const init = { method, headers, body: body as URLSearchParams, signal, redirect }
-      const response = await sendRequest(new URL(address), init, provider.send)
+      // A code is used once.
+      const response = await sendRequest(new URL(address), init, provider.send, !body)
       hasAnswered = true
       return [response, await readBody(response)] as const
     }

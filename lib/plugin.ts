@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { outerOf, rootOf, setFallback } from './app/fastify.js'
+import { outerOf, setFallback } from './app/fastify.js'
 import type { AppRecord } from './app/app-record.js'
 import { protectApp, recordApps, recordOf } from './app/record.js'
 import { routeReport } from './app/report.js'
@@ -48,7 +48,12 @@ async function build(
   options: ResolvedOptions,
 ): Promise<Registration> {
   const jwtService = await openJwtService(app, options)
-  const context = { app, root: rootOf(app), log: app.log, options, jwtService }
+  const { prefixes, root } = record
+  const prefix = app.prefix || '/'
+  prefixes.push(prefix)
+  const count = prefixes.filter((each) => each === prefix).length
+  const name = count === 1 ? prefix : `${prefix}#${count}`
+  const context = { app, root, registration: name, log: app.log, options, jwtService }
   const features = await loadFeatures(context)
   const authenticators = namedAuthenticators(options, jwtService, features)
   const tokenChecks = features.flatMap((feature) => feature.tokenChecks ?? [])
@@ -59,13 +64,14 @@ async function build(
   const { credentialCache } = options
   const cache = credentialCache === false ? null : new CredentialCache(credentialCache)
   const attempts = await createAttempts(options, record.shared, cache, app.log)
-  const { throttle } = attempts
+  const tools = { throttle: attempts.throttle, cache, registration: name }
   const initialized = new Map<Authenticator, Promise<void>>()
   return {
     app,
+    name,
     options,
     jwtService,
-    passwords: await createPasswordTools(options, record.shared, { throttle, cache }, app.log),
+    passwords: await createPasswordTools(options, record.shared, tools, app.log),
     attempts,
     translator: createTranslator(options.languages, options.defaultLanguage, messageValues),
     hiddenFields: new Set([options.passwordField]),
@@ -137,6 +143,7 @@ function attach(record: AppRecord, registration: Registration): void {
   const hasKeys = (options.jwt ?? options.jwtService) !== undefined
   const own = [hasKeys && 'jwt', wantedLogin(registration) && 'login'].filter(Boolean)
   const authn = {
+    registration: registration.name,
     authenticators: [...authenticators.keys()],
     features: [...own, ...features.map(({ name }) => name)],
     ...byName(features.map(({ name, api }) => [name, api])),

@@ -106,7 +106,9 @@ export const finishSignUp = withLink('sign-up', async (claims, tools, body, requ
   }
   if (created === null) return later()
   const sub = await tools.subOf(created, request)
-  channelOf('account').publish({ action: 'created', sub: String(sub), request })
+  const { name: registration } = tools.registration
+  const event = { action: 'created', sub: String(sub), request, registration } as const
+  channelOf('account').publish(event)
   await tools.mails.limits.forget(email)
   try {
     return await tools.sessions.begin(email, request, reply)

@@ -227,7 +227,8 @@ export class AccountTools {
     reply: FastifyReply,
   ): void {
     const { request } = reply
-    channelOf('account').publish({ action, sub: String(sub), request })
+    const { name: registration } = this.registration
+    channelOf('account').publish({ action, sub: String(sub), request, registration })
     const forgotten = values.email && this.mails.limits.forget(values.email)
     this.mails.later(reply, async () => {
       await forgotten

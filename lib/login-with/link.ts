@@ -119,7 +119,8 @@ export async function link(
     throw rejectionOrFault('ERR_AUTH_USER_SERVICE', error)
   })
   if (!isLinked) throw rejection('auth.link-taken')
-  channelOf('link').publish({ provider: options.name, sub: String(token.sub), request })
+  const about = { registration: routes.registration.name, provider: options.name }
+  channelOf('link').publish({ ...about, sub: String(token.sub), request })
 }
 
 /** The user of a link. @throws if the session of the link was revoked, or if the request has another session */

@@ -53,7 +53,8 @@ const defaults = {
   endpoints: {} as Readonly<Record<string, string>>,
 }
 
-export type ResolvedProvider = LoginProviderOptions & typeof defaults & { readonly name: string }
+type Named = { readonly name: string; readonly registration?: string }
+export type ResolvedProvider = LoginProviderOptions & typeof defaults & Named
 
 export function resolveProvider(name: string, given: LoginProviderOptions): ResolvedProvider {
   const place = `loginWith.${name}`

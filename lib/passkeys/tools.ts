@@ -88,7 +88,8 @@ export class PasskeyTools {
   }
 
   tell(action: PasskeyEvent['action'], { sub }: Owner, id: string, request: FastifyRequest): void {
-    channelOf('passkey').publish({ action, sub: String(sub), id, request })
+    const { name: registration } = this.registration
+    channelOf('passkey').publish({ action, sub: String(sub), id, request, registration })
   }
 }
 

@@ -55,7 +55,7 @@ export async function beginSession(
     (last !== null && last.by !== tools.instance && last.at > began)
   for (const each of stored.revoked) {
     tools.revocations.add(each.sid, tools.revocationTtl)
-    reportRevoked(request, each.sid, session.sub)
+    reportRevoked(tools, request, { sid: each.sid, sub: session.sub })
   }
   try {
     await attempt.confirm()
@@ -71,8 +71,11 @@ export async function beginSession(
   return tokens
 }
 
-export function reportRevoked(request: FastifyRequest, sid: string, sub: string): void {
-  const what = { sid, sub, everywhere: false, revoked: 1 }
+type Ended = { readonly sid: string; readonly sub: string }
+
+export function reportRevoked(tools: SessionTools, request: FastifyRequest, { sid, sub }: Ended) {
+  const { registration } = tools
+  const what = { registration, sid, sub, everywhere: false, revoked: 1 }
   channelOf('logout').publish({ request, authenticator: 'login', ...what })
 }
 

@@ -49,9 +49,8 @@ export async function revokeReplaced(
     if (isAuthenticationError(error) && isNoToken.test(error.code)) return
     throw error
   }
-  const { sid, sub } = session
-  await revokeSessions(tools, { sid })
-  reportRevoked(request, sid, sub)
+  await revokeSessions(tools, { sid: session.sid })
+  reportRevoked(tools, request, session)
 }
 
 async function ofAccessToken(

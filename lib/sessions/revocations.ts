@@ -24,7 +24,10 @@ export class Revocations implements SessionWatcher {
   readonly settled = new Promise<unknown>((resolve) => (this.#settle = resolve))
 
   /** @param onLost - called when the store becomes unavailable; `isFirst`: it was never available before */
-  constructor(private readonly onLost: (error: unknown, isFirst: boolean) => void) {}
+  constructor(
+    private readonly onLost: (error: unknown, isFirst: boolean) => void,
+    private readonly registration = '',
+  ) {}
 
   get size(): number {
     this.#sweep()
@@ -42,7 +45,7 @@ export class Revocations implements SessionWatcher {
     // Before the first `caughtUp`, tokens of sessions are rejected, so that nothing can be open.
     if (isNew && this.#hasCaughtUp && !published.has(sid)) {
       published.set(sid, true)
-      channelOf('revoked').publish({ sid })
+      channelOf('revoked').publish({ sid, registration: this.registration })
     }
     if (performance.now() >= this.#nextSweep) this.#sweep()
   }

@@ -479,3 +479,16 @@ t.test('errorBody makes the bodies of rejections of both routes', async (t) => {
   t.match(bodyOf(await whole(session)), { code: 'ERR_AUTH_LINK_TAKEN' })
   t.match(bodyOf(await get('/login/corp/callback')), { code: 'ERR_AUTH_LOGIN_STATE' })
 })
+
+t.test('a link that is stored after the time-out publishes its event then', async (t) => {
+  const provider = await startProvider(t)
+  const links = eventsOf(t, 'link')
+  let store: (isStored: boolean) => void = () => undefined
+  const link: Link = () => new Promise((resolve) => (store = resolve))
+  const app = await linkApp(t, provider, { link }, { userServiceTimeout: 0.05 })
+  t.equal((await app.link(await app.enter())).statusCode, 503)
+  t.strictSame(links, [])
+  store(true)
+  await new Promise(setImmediate)
+  t.match(links, [{ provider: 'corp', sub: String, registration: '/' }])
+})

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { outerOf, setFallback } from './app/fastify.js'
+import { outerOf, rootOf, setFallback } from './app/fastify.js'
 import type { AppRecord } from './app/app-record.js'
 import { protectApp, recordApps, recordOf } from './app/record.js'
 import { routeReport } from './app/report.js'
@@ -48,12 +48,10 @@ async function build(
   options: ResolvedOptions,
 ): Promise<Registration> {
   const jwtService = await openJwtService(app, options)
-  const { prefixes, root } = record
   const prefix = app.prefix || '/'
-  prefixes.push(prefix)
-  const count = prefixes.filter((each) => each === prefix).length
-  const name = count === 1 ? prefix : `${prefix}#${count}`
-  const context = { app, root, registration: name, log: app.log, options, jwtService }
+  const others = [...record.registered].filter((each) => each.prefix === app.prefix).length
+  const name = others === 0 ? prefix : `${prefix}#${others + 1}`
+  const context = { app, root: rootOf(app), registration: name, log: app.log, options, jwtService }
   const features = await loadFeatures(context)
   const authenticators = namedAuthenticators(options, jwtService, features)
   const tokenChecks = features.flatMap((feature) => feature.tokenChecks ?? [])

@@ -19,7 +19,6 @@ export function createRecord(root: FastifyInstance) {
     /** Hooks that are undefined in the options of `app.register`, for a warning. */
     undefinedHooks: [] as string[],
     registered: new Set<FastifyInstance>(),
-    prefixes: [] as string[],
     requiredMarks: new Map<FastifyInstance, RequireMarksOptions>(),
     /** True once the guard's hook was added. */
     isProtected: false,

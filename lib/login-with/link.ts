@@ -106,7 +106,6 @@ export async function link(
 ): Promise<void> {
   const { registration, provider } = routes
   const { options } = provider
-  const about = { registration: registration.name, provider: options.name }
   const user = await userOf(routes, token, request).catch((error: unknown) => {
     const isRejected = isAuthenticationError(error) && error.statusCode === 401
     throw isRejected ? noAttempt(error.cause ?? error.code) : error
@@ -115,7 +114,8 @@ export async function link(
     const answer = await options.link?.(claims, user, request, tokens)
     if (answer instanceof Error) throw answer
     // Also after the time-out: what is stored then stays.
-    if (answer) channelOf('link').publish({ ...about, sub: String(token.sub), request })
+    const about = { registration: registration.name, provider: options.name, request }
+    if (answer) channelOf('link').publish({ ...about, sub: String(token.sub) })
     return answer
   }
   const { userServiceTimeout } = registration.options

@@ -15,7 +15,6 @@ export interface CheckTools {
   readonly userServiceTimeout: number | undefined
   readonly hashing: Hashing
   readonly throttle: Throttle | null
-  /** The name of the registration. */
   readonly registration?: string
   /** Only for Basic, which sends the password with every request. */
   readonly cache: CredentialCache | null

@@ -55,7 +55,7 @@ export async function beginSession(
     (last !== null && last.by !== tools.instance && last.at > began)
   for (const each of stored.revoked) {
     tools.revocations.add(each.sid, tools.revocationTtl)
-    reportRevoked(tools, request, { sid: each.sid, sub: session.sub })
+    reportRevoked(tools, request, each.sid, session.sub)
   }
   try {
     await attempt.confirm()
@@ -71,11 +71,8 @@ export async function beginSession(
   return tokens
 }
 
-type Ended = { readonly sid: string; readonly sub: string }
-
-export function reportRevoked(tools: SessionTools, request: FastifyRequest, { sid, sub }: Ended) {
-  const { registration } = tools
-  const what = { registration, sid, sub, everywhere: false, revoked: 1 }
+export function reportRevoked(of: SessionTools, request: FastifyRequest, sid: string, sub: string) {
+  const what = { sid, sub, everywhere: false, revoked: 1, registration: of.registration }
   channelOf('logout').publish({ request, authenticator: 'login', ...what })
 }
 

@@ -49,8 +49,9 @@ export async function revokeReplaced(
     if (isAuthenticationError(error) && isNoToken.test(error.code)) return
     throw error
   }
-  await revokeSessions(tools, { sid: session.sid })
-  reportRevoked(tools, request, session)
+  const { sid, sub } = session
+  await revokeSessions(tools, { sid })
+  reportRevoked(tools, request, sid, sub)
 }
 
 async function ofAccessToken(

@@ -12,6 +12,8 @@ const sweepEvery = 10_000
 /** The sessions whose revocation this process has published: several apps in it may learn of one. */
 const published = new LRUCache<string, true>({ max: 10_000 })
 
+type OnLost = (error: unknown, isFirst: boolean) => void
+
 /** Revoked sessions whose access tokens have not expired yet, in memory, so that no request has to ask the store. */
 export class Revocations implements SessionWatcher {
   /** The time at which the revocation of each `sid` expires, on the clock of `performance.now()`. */
@@ -25,7 +27,7 @@ export class Revocations implements SessionWatcher {
 
   /** @param onLost - called when the store becomes unavailable; `isFirst`: it was never available before */
   constructor(
-    private readonly onLost: (error: unknown, isFirst: boolean) => void,
+    private readonly onLost: OnLost,
     private readonly registration = '',
   ) {}
 

@@ -98,13 +98,12 @@ function refresh(registration: Registration, tools: SessionTools): Use {
   }
 }
 
-function logOut(registration: Registration, tools: SessionTools): Use {
-  const { carrier, tokenSources } = registration
+function logOut({ name, carrier, tokenSources }: Registration, tools: SessionTools): Use {
   return async (token, { everywhere = false }, request, reply) => {
     const { sid, sub } = await leavingOf(tools, tokenSources, request, token)
     const revoked = await revokeSessions(tools, everywhere ? { sub } : { sid })
     tools.revocations.add(sid, tools.revocationTtl)
-    const what = { sid, sub, everywhere, revoked, registration: registration.name }
+    const what = { sid, sub, everywhere, revoked, registration: name }
     channelOf('logout').publish({ request, authenticator: 'logout', ...what })
     carrier.clear(request, reply)
     return reply.code(204).send()

@@ -63,6 +63,8 @@ export interface Feature {
   readonly tokenChecks?: readonly TokenCheck[]
   /** Replaces the one signed token of a login. */
   readonly issueTokens?: IssueTokens
+  /** Whether a login by its means can meet the mark `mfa`. */
+  readonly givesMfa?: boolean | undefined
   /** Asks users for more than a password. At most one feature has it. */
   readonly secondFactor?: SecondFactor
   /** Replaces tokens in a JSON body. */

@@ -27,6 +27,11 @@ export interface SessionsOptions {
    */
   maxPerUser?: number | undefined
   /**
+   * Whether your own code begins sessions with several factors, by `begin(…, { amr: ['mfa'] })`. Startup then accepts the
+   * mark `mfa` where no other option can meet it. Default `false`.
+   */
+  mfa?: boolean | undefined
+  /**
    * Tells the sessions of several registrations apart. Each registration of an app, and each app that uses the same
    * store, needs its own. Default `default`.
    */

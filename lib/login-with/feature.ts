@@ -40,6 +40,7 @@ export function create(context: FeatureContext<Resolved>): Feature {
   const { path } = login as ResolvedLogin
   return {
     name: 'loginWith',
+    givesMfa: all.some(({ mfa }) => mfa !== undefined),
     api: Object.fromEntries(opened.map((each) => [each.options.name, apiOf(each)])),
     routes: (registration) =>
       opened.flatMap((provider) =>

@@ -54,6 +54,7 @@ export function create(context: FeatureContext<ResolvedSecondFactor>): Feature {
   return {
     name: 'secondFactor',
     api,
+    givesMfa: true,
     secondFactor,
     open(registration) {
       registration.hiddenFields.add(resolved.field)

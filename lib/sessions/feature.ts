@@ -40,6 +40,7 @@ export function create(context: FeatureContext<ResolvedSessions>): Feature {
   }
   return {
     name: 'sessions',
+    givesMfa: context.resolved.mfa,
     api: sessionsApi(tools, app),
     tokenChecks: [{ claims: (claims) => revocations.check(claims) }],
     async issueTokens(...login) {

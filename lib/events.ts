@@ -23,10 +23,7 @@ for (const name of own) channelOf(name)
 const { success, failure, login, throttled, overloaded } = channels
 
 /** The policy of a route; without `names` for those of the plugin. */
-interface Place {
-  readonly names?: readonly string[]
-  readonly registration?: { readonly name: string }
-}
+type Place = Readonly<{ names?: readonly string[]; registration?: { readonly name: string } }>
 
 /** The channel of a rejected request by its status. Default: `failure`. */
 const channelOfStatus = new Map([

@@ -72,7 +72,7 @@ type ClaimsOf = ReturnType<typeof claimsMaker>
 /**
  * Makes the function that asks the app for the claims of a user's tokens. A login calls it with the submitted username, a
  * refresh with the `sub` of the session. It rejects with an AuthenticationError that `login.subject` or `login.claims`
- * throws, and with an AuthenticationFault if one of them fails or returns an invalid value, and for another `sub` than that by which `accounts` revokes sessions.
+ * throws, and with an AuthenticationFault if they fail, or for another `sub` than that by which `accounts` revokes sessions.
  * @param accountSubjects - `login.subject` of this registration and of related ones, where they have `accounts`
  */
 export function claimsMaker(

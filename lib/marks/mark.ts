@@ -104,8 +104,8 @@ const misplaced = ['scope', 'scopes', 'role', 'roles', 'permissions', 'mfa', 'fr
 export function checkBeside(given: object, place: string, at: string, where: string): void {
   const key = misplaced.find((each) => isDeclared(given, each))
   if (key === undefined) return
-  const name = `${key.startsWith('role') ? 'role' : 'scope'}: '…'`
-  const member = { mfa: 'mfa: true', fresh: 'fresh: 600' }[key] ?? name
+  const other = key.startsWith('role') ? `role: '…'` : `scope: '…'`
+  const member = { mfa: 'mfa: true', fresh: 'fresh: 600' }[key] ?? other
   wrongMark(
     `${place}: found ${at}.${key} ${where}, where it has no effect; expected it in the mark: auth: { ${member} }. If your own code reads ${at}.${key}, give it another name there, such as my${key[0]?.toUpperCase()}${key.slice(1)}.`,
   )

@@ -12,24 +12,21 @@ const sweepEvery = 10_000
 /** The sessions whose revocation this process has published: several apps in it may learn of one. */
 const published = new LRUCache<string, true>({ max: 10_000 })
 
-type OnLost = (error: unknown, isFirst: boolean) => void
-
 /** Revoked sessions whose access tokens have not expired yet, in memory, so that no request has to ask the store. */
 export class Revocations implements SessionWatcher {
   /** The time at which the revocation of each `sid` expires, on the clock of `performance.now()`. */
   readonly #until = new Map<string, number>()
   #nextSweep = 0
   isCaughtUp = false
+  /** The name in its events. */
+  registration = ''
   #hasCaughtUp = false
   #settle: ((error?: unknown) => void) | undefined
   /** Resolves when the store has reported all revocations for the first time, or, to the error, when it has failed. */
   readonly settled = new Promise<unknown>((resolve) => (this.#settle = resolve))
 
   /** @param onLost - called when the store becomes unavailable; `isFirst`: it was never available before */
-  constructor(
-    private readonly onLost: OnLost,
-    private readonly registration = '',
-  ) {}
+  constructor(private readonly onLost: (error: unknown, isFirst: boolean) => void) {}
 
   get size(): number {
     this.#sweep()

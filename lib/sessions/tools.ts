@@ -53,7 +53,7 @@ export function openTools(
     store,
     client,
     lookups: new Lookups(),
-    revocations: new Revocations(lost, registration),
+    revocations: Object.assign(new Revocations(lost), { registration }),
     /** Names this process in the store. */
     instance: randomUUID(),
     /** The time at which this process has revoked all sessions of a `sub`, by the clock of `performance.now()`. */

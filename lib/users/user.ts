@@ -119,7 +119,9 @@ function ask(service: UserService, username: string | number, request: FastifyRe
 }
 
 function fault(error: unknown): never {
-  throw rejectionOrFault('ERR_AUTH_USER_SERVICE', error)
+  // An error of another service that uses this package may have such a code too.
+  const isOurs = (Object(error) as Error).name === 'AuthenticationError'
+  throw (isOurs ? rejectionOrFault : faultOf)('ERR_AUTH_USER_SERVICE', error)
 }
 
 function checkUser(user: unknown, source = 'findByUsername'): Found {

@@ -6,7 +6,7 @@ import { AuthenticationError, type AuthnOptions } from '../../lib/index.js'
 import { accountsApp, accountsOver, answerOf, newPassword, password } from '../helpers/accounts.js'
 import { basic, bearer } from '../helpers/app.js'
 import { browser, passkeysApp, passkeysOver } from '../helpers/passkeys.js'
-import { eventsOf } from '../helpers/sessions.js'
+import { eventsOf, pairOf } from '../helpers/sessions.js'
 
 const text = 'Your account is suspended.'
 const told = { statusCode: 401, body: JSON.stringify({ error: text }) }
@@ -37,9 +37,9 @@ t.test('login.claims tells a user the reason, once the user has proved who it is
     subject: (user: object) => (user as { id: number }).id,
     claims: () => (isSuspended ? suspended() : {}),
   }
-  const app = await accountsApp(t, {}, { login, errorBody } as Partial<AuthnOptions>)
+  const app = await accountsApp(t, {}, { login, errorBody })
   const { post } = app
-  const pair = (await post('/login', { email: alice, password })).json<Record<string, string>>()
+  const pair = pairOf(await post('/login', { email: alice, password }))
   const reset = await app.tokenOf('/password/forgot', { email: alice })
   const signUp = await app.tokenOf('/sign-up', { email: 'dora@example.com' })
   isSuspended = true
@@ -184,7 +184,7 @@ t.test('a passkey tells it after the signature, and a made-up handle tells nothi
         const user = setting.users.find(
           ({ id, email }) => String(id) === String(name) || email === name,
         )
-        return (user && byName ? suspended() : user) as never
+        return user && byName ? suspended() : user
       },
     },
   })

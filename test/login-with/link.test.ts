@@ -298,7 +298,7 @@ t.test('a session store that fails is a 503, and nothing is linked', async (t) =
   t.equal(owners.size, 0)
 })
 
-t.test('a user service that fails at the callback is a 500 or a 503', async (t) => {
+t.test('a user service that fails at the callback is a 500, a 503 or its 401', async (t) => {
   const provider = await startProvider(t)
   const { findByUsername } = userService()
   let fail: (() => unknown) | null = null
@@ -307,7 +307,8 @@ t.test('a user service that fails at the callback is a 500 or a 503', async (t) 
   const { enter, beginLink, get, owners } = await linkApp(t, provider, {}, options)
   const session = await enter()
   for (const [status, next] of [
-    [500, () => Promise.reject(new AuthenticationError('down'))],
+    [500, () => Promise.reject(new Error('down'))],
+    [401, () => Promise.reject(new AuthenticationError('suspended'))],
     [503, () => never],
   ] as const) {
     fail = null

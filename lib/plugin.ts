@@ -13,7 +13,7 @@ import { createTranslator } from './http/language.js'
 import { describeRoutes } from './openapi/swagger.js'
 import { JwtService } from './tokens/service.js'
 import { bodyCarrier } from './login/finish.js'
-import { declarePluginRoute } from './login/plugin-routes.js'
+import { declarePluginRoute, urlOf } from './login/plugin-routes.js'
 import { addLogin, wantedLogin } from './login/route.js'
 import { tokenIssuer } from './login/token.js'
 import { markScope, parseMark } from './marks/mark.js'
@@ -61,7 +61,8 @@ async function build(
   const messageValues = Object.assign({}, ...features.map((each) => each.messageValues))
   const { credentialCache } = options
   const cache = credentialCache === false ? null : new CredentialCache(credentialCache)
-  const attempts = await createAttempts(options, record.shared, cache, app.log)
+  const path = urlOf(app, options.login === false ? '' : options.login.path)
+  const attempts = await createAttempts(options, path, record.shared, cache, app.log)
   const tools = { throttle: attempts.throttle, cache, registration: name }
   const initialized = new Map<Authenticator, Promise<void>>()
   return {

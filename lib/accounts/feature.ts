@@ -49,7 +49,7 @@ export function create(context: FeatureContext<ResolvedAccounts>): Feature {
     name: 'accounts',
     api,
     open(registration) {
-      const limit = accountLimits(resolved, redis)
+      const limit = accountLimits(keys.path, resolved, redis)
       const mails = new Mails(resolved.given, registration.hiddenFields, limit)
       tools = new AccountTools(resolved, links, mails, registration, app.authn.sessions)
     },

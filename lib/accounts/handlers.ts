@@ -28,13 +28,13 @@ function accepted(reply: FastifyReply) {
 }
 
 async function recipientOf(
-  { mails }: AccountTools,
+  { mails: { limits } }: AccountTools,
   { email: text }: Body,
-  { ip }: FastifyRequest,
+  request: FastifyRequest,
   kind: 'sign-up' | 'reset',
 ) {
   const email = emailOf(text)
-  await mails.limits.request(ip, kind, email ?? undefined)
+  await limits.request(request, email === null ? null : limits.asked(kind, request, email))
   return email ?? badRequest(noAddress)
 }
 
@@ -78,8 +78,8 @@ export const signUp: Handle = async (tools, body, request, reply) => {
   mails.later(reply, async () => {
     const account = await tools.find(email, request).catch(asUnknown(request))
     if (account !== null) return tools.sendReset('account-exists', account, request)
-    const link = tools.links.make('sign-up', { email })
-    return mails.sendRequested(request, 'sign-up', email, null, link)
+    if (!(await mails.hasRoom(mails.limits.mailbox(email), request, 'sign-up'))) return undefined
+    return mails.send(request, 'sign-up', email, null, tools.links.make('sign-up', { email }))
   })
   return accepted(reply)
 }
@@ -113,7 +113,7 @@ export const finishSignUp = withLink('sign-up', async (claims, ...given) => {
   const { name: registration } = tools.registration
   const event = { action: 'created', sub: String(sub), request, registration } as const
   channelOf('account').publish(event)
-  await tools.mails.limits.forget(email)
+  await tools.mails.limits.forget(email, sub, request)
   // Another replica may be asked this time.
   const { user = null } = (await tools.find(email, request)) ?? {}
   if (user === null) return later()
@@ -181,7 +181,8 @@ export const requestPassword: Handle = async (tools, _body, request, reply) => {
   }
   const { account, sub } = await tools.prove(request, undefined)
   // By user, and not by mailbox: anyone who knows the address could use up its e-mails.
-  await tools.mails.limits.request(request.ip, 'set', String(sub))
+  const { limits } = tools.mails
+  await limits.request(request, limits.ofUser('set', sub))
   tools.mails.later(reply, () => {
     const link = tools.links.make('set', { sub, state: accountDigest(values) })
     return tools.mails.send(request, 'set-password', values.email, account.user, link)
@@ -193,16 +194,19 @@ export const changeEmail: Handle = async (tools, body, request, reply) => {
   const { account, sub } = await tools.prove(request, body.currentPassword)
   const { user, values } = account
   const { mails, links } = tools
+  const { limits } = mails
   const email = emailOf(body.email)
-  await mails.limits.request(request.ip, 'change', email === null ? undefined : String(sub))
+  await limits.request(request, email === null ? null : limits.ofUser('change', sub))
   if (email === null) return badRequest(noAddress)
   mails.later(reply, async () => {
     const isTaken = await tools.isTaken(email, request)
     const link = links.make('email', { sub, state: accountDigest(values), email })
     const wayOut = await tools.resetLink(account, request)
+    // The owner of a taken address gets none: any user could request it again and again.
+    const confirms =
+      !isTaken && (await mails.hasRoom(limits.newMailbox(email), request, 'email-confirm'))
     await Promise.all([
-      // The owner of a taken address gets none: any user could request it again and again.
-      isTaken || mails.send(request, 'email-confirm', email, user, link),
+      confirms && mails.send(request, 'email-confirm', email, user, link),
       // Sent in both cases: otherwise it would tell the user which addresses have accounts.
       mails.send(request, 'email-change', values.email, user, wayOut),
     ])

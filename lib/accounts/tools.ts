@@ -221,7 +221,13 @@ export class AccountTools {
     const { user, values } = account
     const link = await this.resetLink(account, request)
     const sent = link ? kind : 'no-password'
-    return this.mails.sendRequested(request, sent, values.email, user, link)
+    if (!values.email) return
+    const quota = this.mails.limits.mailbox(
+      values.email,
+      await this.subOf(account, request, noClaims),
+    )
+    if (await this.mails.hasRoom(quota, request, sent))
+      await this.mails.send(request, sent, values.email, user, link)
   }
 
   /** Publishes what was done, and tells the mailbox. */
@@ -235,7 +241,7 @@ export class AccountTools {
     const { request } = reply
     const { name: registration } = this.registration
     channelOf('account').publish({ action, sub: String(sub), request, registration })
-    const forgotten = values.email && this.mails.limits.forget(values.email)
+    const forgotten = values.email && this.mails.limits.forget(values.email, sub, request)
     this.mails.later(reply, async () => {
       await forgotten
       await this.mails.send(request, kind, values.email, user)

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { declaredProperty, isDeclared } from '../common/objects.js'
 import { askApp } from '../errors/ask.js'
-import { faultOf, rejection } from '../errors/errors.js'
+import { faultOf, isAuthenticationError, rejection } from '../errors/errors.js'
 import { channelOf } from '../events.js'
 import { finishLogin } from '../login/finish.js'
 import { levelOf, requireOwnSession, requireRecentLogin } from '../login/own-session.js'
@@ -97,9 +97,12 @@ export class AccountTools {
     throw fault(new TypeError(text))
   }
 
-  /** The name of a user in tokens. @throws (rejects) AuthenticationFault; by default also what `login.claims` rejects with */
+  /** The name of a user in tokens. @throws (rejects) AuthenticationFault; and what `login.claims` rejects with, unless `claims` take its place */
   async subOf({ user, name, values }: Account, request: FastifyRequest, claims?: typeof noClaims) {
-    const { sub } = await this.#claimsOf(name, request, user, claims)
+    const { sub } = await this.#claimsOf(name, request, user).catch((error: unknown) => {
+      if (claims === undefined || !isAuthenticationError(error)) throw error
+      return this.#claimsOf(name, request, user, claims)
+    })
     if (String(sub).toLowerCase() !== values.email?.toLowerCase()) return sub
     const text =
       'login.subject returned the address, so that the next user of that address would find the sessions of this one. Return an id from it, by which findByUsername finds the user too.'

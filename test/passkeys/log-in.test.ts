@@ -12,7 +12,7 @@ const claimsIn = (token: string) =>
   >
 
 t.test('a passkey is added, logs in, and is removed', async (t) => {
-  const events: Omit<PasskeyEvent, 'request'>[] = []
+  const events: Omit<PasskeyEvent, 'request' | 'registration'>[] = []
   const listen = ({ request, registration, ...event }: PasskeyEvent): void => {
     t.equal(request.method, 'POST')
     events.push(event)

@@ -37,6 +37,8 @@ export interface FeatureModule {
 export interface FeatureContext<Options = unknown> {
   readonly app: FastifyInstance
   readonly root: FastifyInstance
+  /** {@link Registration.name} */
+  readonly registration: string
   readonly log: FastifyBaseLogger
   /** What {@link FeatureModule.resolve} has made of its option; without that, the option as it was given. */
   readonly resolved: Options
@@ -63,6 +65,8 @@ export interface Feature {
   readonly tokenChecks?: readonly TokenCheck[]
   /** Replaces the one signed token of a login. */
   readonly issueTokens?: IssueTokens
+  /** Whether a login by its means can meet the mark `mfa`. */
+  readonly givesMfa?: boolean | undefined
   /** Asks users for more than a password. At most one feature has it. */
   readonly secondFactor?: SecondFactor
   /** Replaces tokens in a JSON body. */
@@ -152,6 +156,8 @@ export interface RoutePolicy {
 export interface Registration {
   /** The scope in which the plugin was registered. */
   readonly app: FastifyInstance
+  /** Names it in events: the prefix of the scope, with a number where an earlier one has that. */
+  readonly name: string
   readonly options: ResolvedOptions
   readonly passwords: PasswordTools
   /** Counts failures, of all kinds of credentials. */

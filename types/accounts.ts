@@ -1,5 +1,6 @@
 import type { FastifyRequest, RouteShorthandOptions } from 'fastify'
 import type { AuthUser, StoredUser } from './user-service.js'
+import type { OfRegistration } from './events.js'
 
 /** Accounts over the table of the app: the option `accounts`. */
 export interface AccountsOptions<Stored extends object = StoredUser> {
@@ -150,7 +151,7 @@ export interface AccountStats {
 }
 
 /** Published when an account was created, changed or deleted. */
-export interface AccountEvent {
+export interface AccountEvent extends OfRegistration {
   /** The action that the user has completed. */
   readonly action: 'created' | 'password-reset' | 'password-changed' | 'email-changed' | 'deleted'
   /** The claim `sub` of the tokens of the user. */

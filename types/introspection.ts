@@ -1,3 +1,4 @@
+import type { OfRegistration } from './events.js'
 /** How opaque access tokens of an issuer are validated: its server is asked about them (RFC 7662). */
 export interface IntrospectionOptions {
   /** The name of this API at the issuer, for the endpoint. */
@@ -41,7 +42,7 @@ export interface IntrospectionStats {
 }
 
 /** Published when the server of an issuer was asked about a token. It has no request, since several may share an answer. */
-export interface IntrospectionEvent {
+export interface IntrospectionEvent extends OfRegistration {
   /** The name of the issuer in the option `issuers`. */
   readonly issuer: string
   /** What the server has answered. An active token is still rejected if it is for another API, for example. */

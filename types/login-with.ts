@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import type { StoredUser } from './user-service.js'
+import type { OfRegistration } from './events.js'
 
 /** Sign-in with an OpenID provider (OpenID Connect Core 1.0, authorization code flow with PKCE): an entry of the option `loginWith`. */
 export interface LoginProviderOptions<Stored extends object = StoredUser> {
@@ -157,7 +158,7 @@ export interface LoginProvider {
 }
 
 /** Published when the metadata of a provider have been fetched. It has no request. */
-export interface ProviderEvent {
+export interface ProviderEvent extends OfRegistration {
   /** The name of the provider in the option `loginWith`. */
   readonly provider: string
   /** `renewed`: there are new metadata. `failed`: the old ones stay in use. */
@@ -169,7 +170,7 @@ export interface ProviderEvent {
 }
 
 /** Published when the account of a user at a provider was linked. */
-export interface LinkEvent {
+export interface LinkEvent extends OfRegistration {
   /** The name of the provider in the option `loginWith`. */
   readonly provider: string
   /** The claim `sub` of the tokens of the user here. */

@@ -1,5 +1,6 @@
 import type { FastifyRequest, RouteShorthandOptions } from 'fastify'
 import type { StoredUser } from './user-service.js'
+import type { OfRegistration } from './events.js'
 
 /** Passkeys over a table of the app: the option `passkeys` (WebAuthn Level 3). */
 export interface PasskeysOptions<Stored extends object = StoredUser> {
@@ -70,7 +71,7 @@ export interface Passkey {
 }
 
 /** Published when a passkey was added, used for a login, or removed. */
-export interface PasskeyEvent {
+export interface PasskeyEvent extends OfRegistration {
   /** The action that is completed. After `used`, the login may still fail. */
   readonly action: 'added' | 'used' | 'removed'
   /** The claim `sub` of the tokens of the user. */

@@ -1,5 +1,6 @@
 import type { FastifyRequest, RouteShorthandOptions } from 'fastify'
 import type { StoredUser } from './user-service.js'
+import type { OfRegistration } from './events.js'
 
 /** Codes of an authenticator app (TOTP), recovery codes and remembered devices: the option `secondFactor`. */
 export interface SecondFactorOptions<Stored extends object = StoredUser> {
@@ -67,7 +68,7 @@ export interface SecondFactorStats {
 }
 
 /** Published when a second factor was changed, and when a code was wrong. */
-export interface SecondFactorEvent {
+export interface SecondFactorEvent extends OfRegistration {
   /** What has happened. */
   readonly action: 'enabled' | 'disabled' | 'failed' | 'recovery-code-used' | 'recovery-codes'
   /** The claim `sub` of the tokens of the user. */

@@ -41,7 +41,7 @@ export interface IssuersTesting {
 
 /** The option `issuers`: an authenticator for each. It fetches nothing before `ready()`. @throws ERR_AUTH_OPTION */
 export function create(context: FeatureContext<Resolved>): Feature {
-  const { resolved, resolvedBefore, options, jwtService, log } = context
+  const { resolved, resolvedBefore, options, jwtService, log, registration } = context
   const taken = Object.keys(options.authenticators)
   const given = options.jwt?.tokenCache
   const cache = given !== false && withDefaults(defaults.tokenCache, given)
@@ -50,7 +50,8 @@ export function create(context: FeatureContext<Resolved>): Feature {
   const isForeign = (request: FastifyRequest): boolean =>
     registrations.some(({ features }) => features.some((each) => isForOther(each, request)))
   const all = resolveIssuers(resolved.given, taken, jwtService.issuer, audience)
-  const opened = all.map((issuer) => {
+  const opened = all.map((each) => {
+    const issuer = { ...each, registration }
     const verifier = new IssuerVerifier(issuer, cache, log)
     const introspection =
       issuer.introspection && resolved.code

@@ -83,7 +83,7 @@ export class KeySource extends Renewed<KeySet> {
   }
 
   protected report({ outcome, reason, isBack, duration }: Outcome): void {
-    const { name: issuer } = this.issuer
+    const { name: issuer, registration = '' } = this.issuer
     const { keys, age } = this.stats()
     const found = reason === null ? this.document : null
     if (found !== null && found.compromised > 0) {
@@ -95,7 +95,7 @@ export class KeySource extends Renewed<KeySet> {
       this.log.warn({ issuer, reason, keys, age }, 'The keys of an issuer could not be fetched')
     }
     const leftOut = found?.leftOut ?? 0
-    channelOf('issuer').publish({ issuer, outcome, keys, leftOut, reason, duration })
+    channelOf('issuer').publish({ registration, issuer, outcome, keys, leftOut, reason, duration })
   }
 
   #throwUnavailable(): never {

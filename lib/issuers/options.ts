@@ -61,7 +61,7 @@ export const schema = byName(
   'an object of issuers by name',
 )
 
-export type ResolvedIssuer = ReturnType<typeof resolveIssuer>
+export type ResolvedIssuer = ReturnType<typeof resolveIssuer> & { registration?: string }
 
 /** An issuer whose server is asked about tokens. */
 export type Introspecting = ResolvedIssuer & {

@@ -20,7 +20,7 @@ export async function exchange(
   provider: Provider,
   metadata: ServerMetadata,
   parameters: URLSearchParams,
-  { state, nonce, codeVerifier, maxAge, begun }: Attempt,
+  { state, nonce, codeVerifier, maxAge, isAnew, begun }: Attempt,
   redirectUri: string,
 ): Promise<{ claims: IdTokenClaims; tokens: ProviderTokens; authTime: number | undefined }> {
   const { client, options } = provider
@@ -33,11 +33,11 @@ export async function exchange(
       expectedState: state,
       expectedNonce: nonce,
       // It compares with now, so that with 0 a consent page of a minute would fail.
-      ...(maxAge && { maxAge }),
+      ...(maxAge < Infinity && { maxAge }),
     })
     const { access_token: accessToken, id_token: idToken, refresh_token: refreshToken } = response
     const ofToken = response.claims() as IDToken
-    checkClaims(ofToken, provider, maxAge === 0 ? begun : -Infinity)
+    checkClaims(ofToken, provider, isAnew ? begun : -Infinity)
     const more = options.userinfo && (await client.fetchUserInfo(config, accessToken, ofToken.sub))
     // How the user has authenticated is only said by the ID token, which is bound to this login.
     const none = { acr: undefined, amr: undefined, auth_time: undefined }

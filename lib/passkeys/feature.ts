@@ -35,6 +35,7 @@ export function create(context: FeatureContext<Resolved>): Feature {
   const verifier = verifierOf(resolved)
   return {
     name: 'passkeys',
+    givesMfa: true,
     routes: (registration) =>
       passkeyRoutes(path, new PasskeyTools(resolved.options, tokens, verifier, registration)),
   }

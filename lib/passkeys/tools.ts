@@ -4,8 +4,8 @@ import { declaredProperty } from '../common/objects.js'
 import { askApp } from '../errors/ask.js'
 import { faultOf } from '../errors/errors.js'
 import { channelOf } from '../events.js'
-import { claimsMaker } from '../login/token.js'
-import { findUserOf, isUsableName } from '../users/user.js'
+import { claimsMaker, noClaims } from '../login/token.js'
+import { asUnknown, findUserOf, isUsableName } from '../users/user.js'
 import { invalid, type Verifier } from './verify.js'
 import type { Registration } from '../feature.js'
 import type { ResolvedPasskeys } from './options.js'
@@ -40,9 +40,10 @@ export class PasskeyTools {
   async ownerOf(handle: string, request: FastifyRequest): Promise<Owner> {
     const sub = subIn(handle)
     if (!isUsableName(sub)) throw invalid('its user handle')
-    const user = await findUserOf(this.registration.options, sub, request)
+    const find = findUserOf(this.registration.options, sub, request)
+    const user = await find.catch(asUnknown(request))
     if (user === null) throw invalid('user not found')
-    const claims = await this.#claimsOf(sub, request, user)
+    const claims = await this.#claimsOf(sub, request, user, noClaims)
     if (claims.sub !== sub) throw invalid('its user handle is no sub')
     return { user, sub }
   }
@@ -88,7 +89,8 @@ export class PasskeyTools {
   }
 
   tell(action: PasskeyEvent['action'], { sub }: Owner, id: string, request: FastifyRequest): void {
-    channelOf('passkey').publish({ action, sub: String(sub), id, request })
+    const { name: registration } = this.registration
+    channelOf('passkey').publish({ action, sub: String(sub), id, request, registration })
   }
 }
 

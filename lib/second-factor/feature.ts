@@ -4,6 +4,7 @@ import { wrongOption } from '../errors/errors.js'
 import { loginFor } from '../login/needs.js'
 import { targetOf } from '../login/return-to.js'
 import { wantedLogin } from '../login/route.js'
+import { noClaims } from '../login/token.js'
 import { fingerprintOf } from '../tokens/keys/key.js'
 import { stepTime } from '../tokens/step.js'
 import { secondFactorRoutes } from './routes.js'
@@ -47,13 +48,14 @@ export function create(context: FeatureContext<ResolvedSecondFactor>): Feature {
     async disable(name, request) {
       const user = isUsableName(name) ? await tools.store.find(name, request) : null
       if (user === null) return false
-      const { sub } = await tools.claimsOf(name, request, user)
+      const { sub } = await tools.claimsOf(name, request, user, noClaims)
       return tools.remove(user, name, sub, request)
     },
   }
   return {
     name: 'secondFactor',
     api,
+    givesMfa: true,
     secondFactor,
     open(registration) {
       registration.hiddenFields.add(resolved.field)

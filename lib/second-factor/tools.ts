@@ -110,7 +110,8 @@ export class SecondFactorTools {
   }
 
   tell(action: SecondFactorEvent['action'], sub: Sub, request: FastifyRequest, more = {}): void {
-    channelOf('secondFactor').publish({ action, sub: String(sub), request, ...more })
+    const { name: registration } = this.registration
+    channelOf('secondFactor').publish({ action, sub: String(sub), request, registration, ...more })
   }
 
   /** Removes a second factor, also one that no key opens, and while others guess. @returns whether there was one */

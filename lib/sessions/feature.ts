@@ -41,6 +41,7 @@ export function create(context: FeatureContext<ResolvedSessions>): Feature {
   }
   return {
     name: 'sessions',
+    givesMfa: context.resolved.mfa,
     api: sessionsApi(tools, app),
     knows: (text) => parseRefreshToken(text) !== null,
     tokenChecks: [{ claims: (claims) => revocations.check(claims) }],

@@ -57,7 +57,7 @@ export async function beginSession(
   }
   for (const each of stored.revoked) {
     tools.revocations.add(each.sid, tools.revocationTtl)
-    reportRevoked(request, each.sid, session.sub)
+    reportRevoked(tools, request, each.sid, session.sub)
   }
   try {
     await attempt.confirm()
@@ -74,8 +74,8 @@ export async function beginSession(
   return tokens
 }
 
-export function reportRevoked(request: FastifyRequest, sid: string, sub: string): void {
-  const what = { sid, sub, everywhere: false, revoked: 1 }
+export function reportRevoked(of: SessionTools, request: FastifyRequest, sid: string, sub: string) {
+  const what = { sid, sub, everywhere: false, revoked: 1, registration: of.registration }
   channelOf('logout').publish({ request, authenticator: 'login', ...what })
 }
 

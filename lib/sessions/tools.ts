@@ -29,7 +29,7 @@ export function openTools(
   context: FeatureContext<ResolvedSessions>,
   accountSubjects: () => readonly LoginOptions['subject'][],
 ) {
-  const { app, options, jwtService: service, tokenChecks } = context
+  const { app, registration, options, jwtService: service, tokenChecks } = context
   const { store: factory = memorySessions(), ...settings } = context.resolved
   const { userService, userServiceTimeout } = options
   const { signingMethod, subject }: LoginOptions = options.login || {}
@@ -46,13 +46,14 @@ export function openTools(
   const lost = (error: unknown, isFirst: boolean) => client.log(error, isFirst ? factory.help : '')
   return {
     app,
+    registration,
     settings,
     /** The end of the names of its sessions, which tells them from those of other registrations with the same key. */
     tag: digestOf(place).slice(0, 6),
     store,
     client,
     lookups: new Lookups(),
-    revocations: new Revocations(lost),
+    revocations: Object.assign(new Revocations(lost), { registration }),
     /** Names this process in the store. */
     instance: randomUUID(),
     /** When this process has revoked all sessions of a `sub`: by `performance.now()`, and in milliseconds since 1970. */

@@ -12,10 +12,11 @@ const claimsIn = (token: string) =>
   >
 
 t.test('a passkey is added, logs in, and is removed', async (t) => {
-  const events: Omit<PasskeyEvent, 'request'>[] = []
-  const listen = ({ request, ...event }: PasskeyEvent): void => {
+  const events: Omit<PasskeyEvent, 'request' | 'registration'>[] = []
+  const listen = ({ request, registration, ...event }: PasskeyEvent): void => {
     t.equal(request.method, 'POST')
     events.push(event)
+    t.equal(registration, '/')
   }
   channels.passkey.subscribe(listen)
   t.teardown(() => channels.passkey.unsubscribe(listen))

@@ -68,7 +68,8 @@ export class Endpoint extends Renewed<URL> {
     }
     const duration = performance.now() - start
     const outcome = answer === null ? 'failed' : answer.claims.active ? 'active' : 'inactive'
-    channelOf('introspection').publish({ issuer: this.issuer.name, outcome, reason, duration })
+    const { name: issuer, registration = '' } = this.issuer
+    channelOf('introspection').publish({ registration, issuer, outcome, reason, duration })
     if (answer === null) throw unavailable(this.pause, String(reason))
     return answer
   }

@@ -18,13 +18,19 @@ export interface Passkeys {
    */
   autofill(): Promise<SessionResult>
   /** Makes a passkey, and stores it. The `body` is the {@link ListedPasskey}. @param name - shown in the list, at most 64 characters */
-  add(name?: string): Promise<SessionResult>
+  add(name?: string): Promise<PasskeyResult>
   /** Reads the passkeys of the user. The `body` is a {@link PasskeyList}. The browser offers no others from then on. */
   list(): Promise<SessionResult>
   /** Removes a passkey. The browser offers it no longer. @param id - of the passkey */
   remove(id: string): Promise<SessionResult>
   /** Gives a passkey another name. */
   rename(id: string, name: string): Promise<SessionResult>
+}
+
+/** The result of `add`. */
+export interface PasskeyResult extends SessionResult {
+  /** Set if this device has a passkey of this user already. The `error` is in English: show a text of your own. */
+  readonly code?: 'exists'
 }
 
 /** The passkeys of a user. */

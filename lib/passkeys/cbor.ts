@@ -3,17 +3,15 @@ const [mostItems, mostBytes] = [100, 600]
 
 /** The head of an item of CBOR (RFC 8949 §3). Lengths of 64 bits and indefinite ones do not occur, and throw. */
 function headAt(bytes: Buffer, at: number) {
-  const first = bytes.readUInt8(at)
-  const info = first & 31
+  const info = bytes.readUInt8(at) & 31
   const width = info < 24 ? 0 : 2 ** (info - 24)
   const size = width === 0 ? info : bytes.readUIntBE(at + 1, width)
-  return { kind: first >> 5, size, next: at + 1 + width }
+  return { kind: bytes.readUInt8(at) >> 5, size, next: at + 1 + width }
 }
 
 /** @returns where an item ends, of which nothing is decoded. @throws if it has too many items or bytes */
 function endOf(bytes: Buffer, start: number, most = bytes.length): number {
-  let at = start
-  let left = 1
+  let [at, left] = [start, 1]
   for (let items = 0; left > 0 && items < mostItems; items += 1, left -= 1) {
     const { kind, size, next } = headAt(bytes, at)
     at = kind === 2 || kind === 3 ? next + size : next

@@ -107,7 +107,7 @@ export const add: Handle = async (tools, body, request, reply) => {
   const created = new Date().toISOString()
   const handle = await tools.handleOf(owner, await listWithRoom(tools, owner))
   const about = { handle, name: nameOf(body), created, lastUsed: null }
-  const passkey: Passkey = { ...added, at: 0, used: [], ...about }
+  const passkey: Passkey = { ...added, at: 0, used: ['0'], ...about }
   const isStored = await tools.ask<unknown>((given) => given.add(owner.user, passkey))
   if (!isStored) throw invalid('its id is taken')
   // Only now, since others may have been added meanwhile.

@@ -5,13 +5,12 @@ import { askApp } from '../errors/ask.js'
 import { faultOf } from '../errors/errors.js'
 import { channelOf } from '../events.js'
 import { findUserOf, isUsableName } from '../users/user.js'
-import { timeIn } from './tokens.js'
+import { stepTime } from '../tokens/step.js'
+import { timeIn, type CeremonyTokens } from './tokens.js'
 import { invalid, type Verifier } from './verify.js'
 import type { Registration } from '../feature.js'
 import type { ResolvedLogin } from '../options/resolve.js'
 import type { ResolvedPasskeys } from './options.js'
-import type { CeremonyTokens } from './tokens.js'
-import { stepTime } from '../tokens/step.js'
 import type { Passkey, PasskeyEvent } from '../../types/passkeys.js'
 
 /** The longest user handle, 64 bytes in base64url (WebAuthn §5.4.3). */
@@ -69,7 +68,7 @@ export class PasskeyTools {
     const found: unknown = await this.ask((given) => given.list(user))
     if (Array.isArray(found) && found.every(isPasskey)) return found
     throw fault(
-      'passkeys.list() returned something else than an array of passkeys as add() got them: objects with the strings id and publicKey, and the numbers counter and at.',
+      'passkeys.list() returned something else than an array of passkeys as add() got them: objects with the strings id and publicKey, the numbers counter and at, and the array used.',
     )
   }
 
@@ -105,12 +104,12 @@ export const unknown = (): Error => invalid('not a passkey of this user')
 
 const fault = (text: string): Error => faultOf('ERR_AUTH_PASSKEYS', new TypeError(text))
 
-/** Databases fail at numbers that are no integers of 64 bits. */
 function subIn(handle: Buffer): unknown {
   try {
     const sub: unknown = JSON.parse(handle.toString())
-    const isFine = typeof sub !== 'number' || (Number.isInteger(sub) && Math.abs(sub) < 2 ** 63)
-    return isFine ? sub : undefined
+    // Databases fail at numbers that are no integers of 64 bits.
+    const isNoId = typeof sub === 'number' && !(sub % 1 === 0 && Math.abs(sub) < 2 ** 63)
+    return isNoId ? undefined : sub
   } catch {
     return undefined
   }
@@ -119,22 +118,24 @@ function subIn(handle: Buffer): unknown {
 const mostUsed = 32
 
 /**
- * Adds a challenge to those that a passkey has signed: each works once, whichever comes first. All before the first one count
- * as used. What a fast clock has written is kept as well, unless there is too much. @throws ERR_AUTH_PASSKEY_INVALID
+ * Adds a challenge to those that a passkey has signed, so that each works once, in any order. All before the first one count as
+ * used. Where a clock was fast, the list has times that have not come; they leave it only when it is full.
+ * @throws ERR_AUTH_PASSKEY_INVALID
  */
 export function usedWith({ at, used }: Passkey, id: string): string[] {
   // An earlier build has stored the time of the last one alone.
   const old = `${String(at).padStart(16, '0')}~`
   const known = used ?? (old > timeIn(stepTime) ? ['0', old] : [old])
   const isPossible = (each: string): boolean => each < timeIn(stepTime)
-  if (known.includes(id) || id <= (known.find(isPossible) ?? ''))
+  if (known.includes(id) || id <= (known.find(isPossible) ?? '0'))
     throw invalid('it has signed this challenge before')
   const all = [...known, id].toSorted()
   return all.length > mostUsed ? all.filter(isPossible).slice(-mostUsed) : all
 }
 
 function isPasskey(value: unknown): value is Passkey {
-  const { id, publicKey, counter, at } = Object(value) as Record<keyof Passkey, unknown>
+  const { id, publicKey, counter, at, used } = Object(value) as Record<keyof Passkey, unknown>
   const areTexts = typeof id === 'string' && typeof publicKey === 'string'
+  if (!Array.isArray(used ?? [])) return false
   return areTexts && Number.isFinite(counter) && Number.isFinite(at)
 }

@@ -83,7 +83,7 @@ export function createPasskeys(session: Session): Passkeys {
         publicKey: decoded(publicKey),
         ...(signal && { mediation: 'conditional', signal }),
       })
-      if (signal) ended = asked.catch(ignore)
+      ended = asked.catch(ignore)
       return await session.post(route, { token, response: encoded(await asked), ...more })
     } catch (error) {
       const { name, message } = error as Error
@@ -116,8 +116,8 @@ export function createPasskeys(session: Session): Passkeys {
     if (result.ok) {
       const { rpId, userId, passkeys } = result.body as PasskeyList
       // The browser offers no others from then on, and may delete them.
-      const allAcceptedCredentialIds = [...added, ...passkeys.map(({ id }) => id)]
-      const told = { rpId, userId, allAcceptedCredentialIds }
+      const ids = new Set([...added, ...passkeys.map(({ id }) => id)])
+      const told = { rpId, userId, allAcceptedCredentialIds: [...ids] }
       support?.signalAllAcceptedCredentials?.(told).catch(ignore)
     }
     return result

@@ -44,7 +44,8 @@ export class PasskeyTools {
     if (user === null) throw invalid('user not found')
     const sub = await this.#subOf(user, name)
     // As text: a driver may return 7 as '7'.
-    if (mapped == null && String(sub) !== String(name)) throw invalid('its user handle is no sub')
+    if ((mapped ?? null) === null && String(sub) !== String(name))
+      throw invalid('its user handle is no sub')
     return { user, sub }
   }
 

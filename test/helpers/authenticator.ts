@@ -65,7 +65,12 @@ export function clientData(type: string, challenge: string, more: object = {}): 
   return Buffer.from(JSON.stringify({ type, challenge, origin, crossOrigin: false, ...more }))
 }
 
-export function authData(domain: string, flags: number, counter = 0, more = Buffer.alloc(0)) {
+export function authData(
+  domain: string,
+  flags: number,
+  counter = 0,
+  more: Buffer = Buffer.alloc(0),
+) {
   const count = Buffer.alloc(4)
   count.writeUInt32BE(counter)
   return Buffer.concat([sha256(domain), Buffer.from([flags]), count, more])
@@ -99,7 +104,8 @@ export function assertionOf(credential: Credential, challenge: string, changes: 
 /** The response to a challenge of a new passkey, without an attestation. */
 export function attestationOf(credential: Credential, challenge: string, changes: Changes = {}) {
   const { rpId: domain = rpId, flags = up | uv | at, counter, client, extensions } = changes
-  const { attestation: [format, statement] = ['none', cbor(new Map())] } = changes
+  const { attestation: [format, statement] = ['none', cbor(new Map<string, Cbor>())] as const } =
+    changes
   const data = clientData('webauthn.create', challenge, client)
   const length = Buffer.alloc(2)
   length.writeUInt16BE(credential.id.length)
@@ -113,8 +119,12 @@ export function attestationOf(credential: Credential, challenge: string, changes
     attestationObject: base64url(
       Buffer.concat([
         Buffer.from([0xa3]),
-        ...[cbor('fmt'), cbor(format), cbor('attStmt'), statement],
-        ...[cbor('authData'), cbor(authenticator)],
+        cbor('fmt'),
+        cbor(format),
+        cbor('attStmt'),
+        statement,
+        cbor('authData'),
+        cbor(authenticator),
       ]),
     ),
     transports: ['usb', 'nfc'],

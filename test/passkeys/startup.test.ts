@@ -114,7 +114,7 @@ t.test('a domain that nobody can register is none for passkeys', async (t) => {
     ['com.au', 'https://a.shop.com.au'],
     ['xn--p1ai', 'https://xn--e1afmkfd.xn--p1ai'],
     ['example', app],
-  ])
+  ] as const)
     t.match(await errorOf(t, { ...good, origin: from, rpId }), { message: /passkeys\.rpId/ }, rpId)
 })
 

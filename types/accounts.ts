@@ -1,5 +1,6 @@
 import type { FastifyRequest, RouteShorthandOptions } from 'fastify'
 import type { AuthUser, StoredUser } from './user-service.js'
+import type { OfRegistration } from './events.js'
 
 /** Accounts over the table of the app: the option `accounts`. */
 export interface AccountsOptions<Stored extends object = StoredUser> {
@@ -53,9 +54,12 @@ export interface AccountsOptions<Stored extends object = StoredUser> {
 
 /** How many e-mails may be requested, in this process and, with `throttle.redis`, in all of them. */
 export interface AccountLimits {
-  /** E-mails to one mailbox, requested by all clients together; changes of address and `set-password` by user. Default 3. */
+  /**
+   * E-mails to the mailbox of one account, requested by all clients together; changes of address and `set-password` by
+   * user, and twice as many changes by new address. Default 3.
+   */
   perRecipient?: number | undefined
-  /** E-mails requested by one client: an IPv4 address, or the first 48 bits of an IPv6 address. Default 30. */
+  /** E-mails requested by one client: an IPv4 address or an IPv6 /64, with more for its wider networks. Default 30. */
   perAddress?: number | undefined
   /** Seconds after the first one until the count is reset; for a mailbox at most `linkExpiry`. Default 3600. */
   window?: number | undefined
@@ -147,7 +151,7 @@ export interface AccountStats {
 }
 
 /** Published when an account was created, changed or deleted. */
-export interface AccountEvent {
+export interface AccountEvent extends OfRegistration {
   /** The action that the user has completed. */
   readonly action: 'created' | 'password-reset' | 'password-changed' | 'email-changed' | 'deleted'
   /** The claim `sub` of the tokens of the user. */

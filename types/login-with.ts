@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import type { StoredUser } from './user-service.js'
+import type { OfRegistration } from './events.js'
 
 /** Sign-in with an OpenID provider (OpenID Connect Core 1.0, authorization code flow with PKCE): an entry of the option `loginWith`. */
 export interface LoginProviderOptions<Stored extends object = StoredUser> {
@@ -55,7 +56,10 @@ export interface LoginProviderOptions<Stored extends object = StoredUser> {
    * no; what the function throws is a 500. Default: none does.
    */
   mfa?: readonly string[] | ((claims: IdTokenClaims) => boolean) | undefined
-  /** `true` asks the UserInfo endpoint too (OpenID Connect Core §5.3); claims of the ID token win. Default `false`. */
+  /**
+   * `true` asks the UserInfo endpoint too (OpenID Connect Core §5.3). Claims of the ID token win, and only it can have `acr`,
+   * `amr` and `auth_time`. Default `false`.
+   */
   userinfo?: boolean | undefined
   /**
    * The address of the authorization endpoint: https, or http to a loopback address, like those below. Each stands in for
@@ -154,7 +158,7 @@ export interface LoginProvider {
 }
 
 /** Published when the metadata of a provider have been fetched. It has no request. */
-export interface ProviderEvent {
+export interface ProviderEvent extends OfRegistration {
   /** The name of the provider in the option `loginWith`. */
   readonly provider: string
   /** `renewed`: there are new metadata. `failed`: the old ones stay in use. */
@@ -166,7 +170,7 @@ export interface ProviderEvent {
 }
 
 /** Published when the account of a user at a provider was linked. */
-export interface LinkEvent {
+export interface LinkEvent extends OfRegistration {
   /** The name of the provider in the option `loginWith`. */
   readonly provider: string
   /** The claim `sub` of the tokens of the user here. */

@@ -1,5 +1,6 @@
 import type { FastifyRequest, RouteShorthandOptions } from 'fastify'
 import type { StoredUser } from './user-service.js'
+import type { OfRegistration } from './events.js'
 
 /** Passkeys over a table of the app: the option `passkeys` (WebAuthn Level 3). */
 export interface PasskeysOptions<Stored extends object = StoredUser> {
@@ -39,6 +40,18 @@ export interface PasskeysOptions<Stored extends object = StoredUser> {
   remove(user: Stored, id: string): unknown
   /** The field of the stored user that browsers show beside a passkey. Default `email`; without a text there, the `sub`. */
   accountField?: string | undefined
+  /**
+   * Finds the name of a user by the handle of a passkey that another system has made, before its own are tried. Clients may make
+   * up any handle.
+   *
+   * @param handle - 1 to 64 bytes
+   * @returns a name for `findByUsername`; null or undefined for other handles
+   */
+  username?:
+    | ((
+        handle: Uint8Array,
+      ) => string | number | null | undefined | Promise<string | number | null | undefined>)
+    | undefined
   /** Passkeys that a user may have, 1 to 100. Default 20. */
   most?: number | undefined
   /** More options of the routes, such as hooks. */
@@ -53,8 +66,15 @@ export interface Passkey {
   readonly publicKey: string
   /** The signature counter at the last use; 0 for a passkey that has none. */
   readonly counter: number
-  /** The time of the last challenge that it has signed, in microseconds since 1970: older ones are rejected. */
+  /** The time of the last challenge that it has signed, in microseconds since 1970; 0 for none. */
   readonly at: number
+  /**
+   * The challenges that it has signed, at most 32, so that each works once. Without it, a challenge that is older than
+   * {@link at} is rejected.
+   */
+  readonly used?: readonly string[] | undefined
+  /** The user handle that it keeps, in base64url. Without it: the `sub` of the user as JSON. */
+  readonly handle?: string | undefined
   /** How browsers reach it, such as `internal` or `hybrid`. */
   readonly transports: readonly string[]
   /** The model of the authenticator or password manager: a UUID, of zeros where it is not told. */
@@ -70,7 +90,7 @@ export interface Passkey {
 }
 
 /** Published when a passkey was added, used for a login, or removed. */
-export interface PasskeyEvent {
+export interface PasskeyEvent extends OfRegistration {
   /** The action that is completed. After `used`, the login may still fail. */
   readonly action: 'added' | 'used' | 'removed'
   /** The claim `sub` of the tokens of the user. */

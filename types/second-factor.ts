@@ -1,11 +1,12 @@
 import type { FastifyRequest, RouteShorthandOptions } from 'fastify'
 import type { StoredUser } from './user-service.js'
+import type { OfRegistration } from './events.js'
 
 /** Codes of an authenticator app (TOTP), recovery codes and remembered devices: the option `secondFactor`. */
 export interface SecondFactorOptions<Stored extends object = StoredUser> {
   /**
    * 1 to 5 secrets of at least 32 bytes, which encrypt what is stored (AES-256-GCM): the first one encrypts, all decrypt.
-   * Use others than in `jwt`, and never lose them: what no secret opens is an internal error (500).
+   * A key of `jwt` makes startup fail. Never lose them: what no secret opens is an internal error (500).
    */
   key: string | Uint8Array | readonly (string | Uint8Array)[]
   /** The name of the app in authenticator apps, without a colon. */
@@ -67,7 +68,7 @@ export interface SecondFactorStats {
 }
 
 /** Published when a second factor was changed, and when a code was wrong. */
-export interface SecondFactorEvent {
+export interface SecondFactorEvent extends OfRegistration {
   /** What has happened. */
   readonly action: 'enabled' | 'disabled' | 'failed' | 'recovery-code-used' | 'recovery-codes'
   /** The claim `sub` of the tokens of the user. */

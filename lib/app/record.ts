@@ -3,7 +3,7 @@ import { declaredProperty, isDeclared } from '../common/objects.js'
 import { wrongMark } from '../errors/errors.js'
 import { guardAgain } from '../guard/again.js'
 import { guard } from '../guard/guarded-request.js'
-import { isMark, markScope, parseMark, scopeMarkOf } from '../marks/mark.js'
+import { checkBeside, isMark, markScope, parseMark, scopeMarkOf } from '../marks/mark.js'
 import { createRecord, type AppRecord } from './app-record.js'
 import {
   configOf,
@@ -112,7 +112,7 @@ function checkScope({ options, mark, isVoid }: AppRecord['scopes'][number]): voi
     )
   }
   parseMark(mark, place)
-  if (!isVoid) return
+  if (!isVoid) return checkBeside(options, place, 'options', 'beside auth')
   wrongMark(
     `${place}: the mark has no effect, because the plugin is wrapped by fastify-plugin (as @fastify/autoload is) or its options are a function. Mark its routes, register it inside a plain plugin with a mark, or with @fastify/autoload write { dir, options: { auth } }.`,
   )

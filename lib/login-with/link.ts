@@ -104,7 +104,8 @@ export async function link(
   { claims, tokens }: Exchanged,
   request: FastifyRequest,
 ): Promise<void> {
-  const { options } = routes.provider
+  const { registration, provider } = routes
+  const { options } = provider
   const user = await userOf(routes, token, request).catch((error: unknown) => {
     const isRejected = isAuthenticationError(error) && error.statusCode === 401
     throw isRejected ? noAttempt(error.cause ?? error.code) : error
@@ -112,14 +113,16 @@ export async function link(
   const ask = async (): Promise<unknown> => {
     const answer = await options.link?.(claims, user, request, tokens)
     if (answer instanceof Error) throw answer
+    // Also after the time-out: what is stored then stays.
+    const about = { registration: registration.name, provider: options.name, request }
+    if (answer) channelOf('link').publish({ ...about, sub: String(token.sub) })
     return answer
   }
-  const { userServiceTimeout } = routes.registration.options
+  const { userServiceTimeout } = registration.options
   const isLinked = await withUserTimeout(ask(), userServiceTimeout).catch((error: unknown) => {
     throw rejectionOrFault('ERR_AUTH_USER_SERVICE', error)
   })
   if (!isLinked) throw rejection('auth.link-taken')
-  channelOf('link').publish({ provider: options.name, sub: String(token.sub), request })
 }
 
 /** The user of a link. @throws if the session of the link was revoked, or if the request has another session */

@@ -258,6 +258,7 @@ t.test(
     const teapot = () => Object.assign(new Error('no'), { statusCode: 418 })
     const lists: unknown[] = [null, {}, 'x', [null], [JSON.stringify(data)], [{ data }]]
     for (const key of Object.keys(data)) lists.push([{ ...data, [key]: undefined }])
+    lists.push([{ ...data, used: '[]' }])
     for (const list of [fail, ...lists.map((value) => () => value)]) {
       const { app, post, logIn } = await passkeysApp(t, { list: list as never })
       const headers = await logIn()

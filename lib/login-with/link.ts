@@ -1,6 +1,7 @@
 import * as Type from '@sinclair/typebox/type'
 import type { FastifyRequest } from 'fastify'
 import { localTokenIn } from '../authenticators/jwt.js'
+import { isStored } from '../common/stored.js'
 import { isAuthenticationError, rejection, rejectionOrFault } from '../errors/errors.js'
 import { channelOf } from '../events.js'
 import { requireLevel } from '../guard/level.js'
@@ -115,10 +116,11 @@ export async function link(
     return answer
   }
   const { userServiceTimeout } = routes.registration.options
-  const isLinked = await withUserTimeout(ask(), userServiceTimeout).catch((error: unknown) => {
+  const result = await withUserTimeout(ask(), userServiceTimeout).catch((error: unknown) => {
     throw rejectionOrFault('ERR_AUTH_USER_SERVICE', error)
   })
-  if (!isLinked) throw rejection('auth.link-taken')
+  const name = `loginWith.${options.name}.link`
+  if (!isStored(result, 'ERR_AUTH_USER_SERVICE', name)) throw rejection('auth.link-taken')
   channelOf('link').publish({ provider: options.name, sub: String(token.sub), request })
 }
 

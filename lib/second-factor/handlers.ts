@@ -89,6 +89,7 @@ export const enable: Handle = async (tools, { token, code }, request, reply) => 
     if (typeof step !== 'number') throw codeInvalid('the app shows another code')
     return { after: { id: randomId(), secret, step, wrong: 0, wait: null, codes } }
   })
+  await tools.store.requireCodes(user, sub, request, codes)
   tools.counts.enabled += 1
   tools.tell('enabled', sub, request)
   // They began with less. `finishLogin` rejects logins that are not among them yet. By `sub`, the clocks of two processes
@@ -123,13 +124,14 @@ export const confirm: Handle = async (tools, { code }, request, reply, started) 
 }
 
 export const renewCodes: Handle = async (tools, _body, request) => {
-  const { user, sub } = requireFreshSession(tools.registration, request, true)
+  const { user: found, sub } = requireFreshSession(tools.registration, request, true)
   const { shown, codes } = newRecoveryCodes()
-  await tools.store.swap(user, sub, request, (now) => {
+  const { user } = await tools.store.swap(found, sub, request, (now) => {
     const factor = tools.store.factorOf(now, sub)
     if (factor === null) throw none()
     return { after: { ...factor, codes } }
   })
+  await tools.store.requireCodes(user, sub, request, codes)
   tools.tell('recovery-codes', sub, request)
   return { recoveryCodes: shown }
 }

@@ -29,10 +29,10 @@ export function notFound(code: FaultCode, name: string, reader: string): Error {
 
 /** @returns undefined for a result that does not say it, or whose parts say different things */
 function readResult(result: unknown): boolean | undefined {
-  if (typeof result === 'boolean' || !isGiven(result)) return Boolean(result)
-  if (typeof result === 'number' || typeof result === 'bigint')
-    return result >= 0 ? result > 0 : undefined
+  if (typeof result === 'boolean' || !result) return Boolean(result)
+  if (typeof result === 'number' || typeof result === 'bigint') return result > 0 || undefined
   if (typeof result !== 'object' || result instanceof Error) return undefined
+  if (result instanceof Map || result instanceof Set) return result.size > 0
   const votes = Array.isArray(result) ? votesOfList(result) : votesOf({ ...result })
   return votes.every((vote) => vote === votes[0]) ? votes[0] : undefined
 }

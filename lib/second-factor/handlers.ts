@@ -77,8 +77,9 @@ export const setUp: Handle = async (tools, _body, request) => {
 export const enable: Handle = async (tools, { token, code }, request, reply) => {
   const { user: found, sub, amr } = requireFreshSession(tools.registration, request)
   const { secret, replaces } = readSetup(tools, token, sub)
-  const isSame = tools.samePassword(found)
+  const samePassword = tools.samePassword(found)
   const { shown, codes } = newRecoveryCodes()
+  const isSame = (now: object) => samePassword(now) && tools.store.hasCodes(now, sub, codes)
   const { sessions } = tools.registration.app.authn
   // Proves that the store is there, before anything is done.
   await sessions.list(sub)

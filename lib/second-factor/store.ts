@@ -63,11 +63,14 @@ export class FactorStore {
     return swap(attempt, 'secondFactor.update', most)
   }
 
+  hasCodes(user: object, sub: Sub, codes: readonly string[]): boolean {
+    return this.factorOf(user, sub)?.codes.join() === codes.join()
+  }
+
   /** Reads back recovery codes before they are shown. @throws (rejects) ERR_AUTH_LOGIN_EXPIRED, ERR_AUTH_SECOND_FACTOR */
   async requireCodes(before: object, sub: Sub, request: FastifyRequest, codes: readonly string[]) {
     const user = await this.find(sub, request)
-    const factor = user && this.factorOf(user, sub)
-    if (factor?.codes.join() === codes.join()) return
+    if (user && this.hasCodes(user, sub, codes)) return
     if (user && this.textOf(user) === this.textOf(before))
       throw notFound('ERR_AUTH_SECOND_FACTOR', 'secondFactor.update', 'findByUsername')
     throw loginExpired('the second factor has changed')

@@ -144,12 +144,14 @@ t.test('create decides over a taken address, and its errors are told apart', asy
   const teapot = Object.assign(new Error('a secret'), { statusCode: 500, code: 'X' })
   const conflict = Object.assign(new Error('for the client'), { statusCode: 409, code: 'TAKEN' })
   const rows: [title: string, create: () => unknown, answer: string][] = [
-    ...[undefined, null, false, 0, [], { rowCount: 0, rows: [] }].map((value): [string, () => unknown, string] => [
-      `returns ${JSON.stringify(value)}`,
-      () => value,
-      '400 ERR_AUTH_LINK_INVALID',
-    ]),
-    ['returns an empty text', () => '', '500 ERR_AUTH_ACCOUNTS'],
+    ...[undefined, null, false, 0, '', [], { rowCount: 0, rows: [] }].map(
+      (value): [string, () => unknown, string] => [
+        `returns ${JSON.stringify(value)}`,
+        () => value,
+        '400 ERR_AUTH_LINK_INVALID',
+      ],
+    ),
+    ['returns a text', () => 'OK', '500 ERR_AUTH_ACCOUNTS'],
     ['throws', thrown(new Error('a secret')), '500 ERR_AUTH_ACCOUNTS'],
     ['throws nothing', thrown(undefined), '500 ERR_AUTH_ACCOUNTS'],
     ['throws with a 500', thrown(teapot), '500 ERR_AUTH_ACCOUNTS'],

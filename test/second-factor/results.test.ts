@@ -66,8 +66,17 @@ t.test('recovery codes that were not stored are not shown, and the log says why'
 })
 
 t.test('of two that are enabled at once by an update without a comparison, one is', async (t) => {
+  let called = 0
+  let release: () => void = () => undefined
+  const areBothCalled = new Promise<void>((resolve) => (release = resolve))
   const setting = await factorApp(t, {
-    update: ({ id }, after) => ((setting.stored(id).secondFactor = after), true),
+    async update({ id }, after) {
+      called += 1
+      if (called === 2) release()
+      await areBothCalled
+      setting.stored(id).secondFactor = after
+      return true
+    },
   })
   const { post, logIn, send } = setting
   const headers = await logIn()
@@ -78,7 +87,7 @@ t.test('of two that are enabled at once by an update without a comparison, one i
     }
   const setups = await Promise.all([setUp(), setUp()])
   const all = await Promise.all(
-    setups.map(({ secret, token }) =>
+    setups.map(async ({ secret, token }) =>
       send('/second-factor/enable', { token, code: codeNow(secret) }, headers),
     ),
   )

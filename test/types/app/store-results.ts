@@ -39,10 +39,9 @@ export const accepted: Update[] = [
   async () => rows.at(0) ?? null,
 ]
 
+const noResult = (): void => {}
 // @ts-expect-error a function that returns nothing
-export const nothing: Update = () => {}
-// @ts-expect-error a promise of nothing
-export const later: Update = async () => {}
+export const nothing: Update = noResult
 // @ts-expect-error a text
 export const text: Update = () => 'OK'
 // @ts-expect-error a promise of a text

@@ -1,4 +1,5 @@
 import type { FastifyRequest, RouteShorthandOptions } from 'fastify'
+import type { StoreResult } from './store-result.js'
 import type { AuthUser, StoredUser } from './user-service.js'
 import type { OfRegistration } from './events.js'
 
@@ -14,17 +15,21 @@ export interface AccountsOptions<Stored extends object = StoredUser> {
    * Stores a new account.
    *
    * @param request - the request of the sign-up; its body may have more members
-   * @returns something truthy; a falsy value if the address is taken (`on conflict do nothing`)
+   * @returns whether it was stored; it is not if the address is taken (`on conflict do nothing`)
    */
-  create(account: NewAccount, request: FastifyRequest): unknown
+  create(account: NewAccount, request: FastifyRequest): StoreResult | PromiseLike<StoreResult>
   /**
    * Stores `after` if `before` is still what is stored (compare-and-swap). In `before`, null stands for what is absent:
    * compare with `is not distinct from` in SQL.
    *
    * @param user - the object that `findByUsername` returned
-   * @returns something truthy if it was stored, else a falsy value
+   * @returns whether it was stored
    */
-  update(user: Stored, after: AccountValues, before: AccountValues): unknown
+  update(
+    user: Stored,
+    after: AccountValues,
+    before: AccountValues,
+  ): StoreResult | PromiseLike<StoreResult>
   /** Sends an e-mail. What it throws is logged, without addresses and tokens. */
   sendMail(mail: AccountMail): unknown
   /** Deletes an account. Without it there is no route that does. */

@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify'
+import type { StoreResult } from './store-result.js'
 import type { StoredUser } from './user-service.js'
 import type { OfRegistration } from './events.js'
 
@@ -41,7 +42,7 @@ export interface LoginProviderOptions<Stored extends object = StoredUser> {
    * never move them to another user. Without it there is no such route. The parameters are those of {@link username}.
    *
    * @param user - the object that `findByUsername` returned
-   * @returns something truthy, also if they belonged to this user before; a falsy value if they belong to another one (409)
+   * @returns whether they belong to this user now, also if they did before; if not, they belong to another one (409)
    * @throws AuthenticationError to reject it; any other error gives a 500. A returned error counts as thrown
    */
   link?(
@@ -49,7 +50,7 @@ export interface LoginProviderOptions<Stored extends object = StoredUser> {
     user: Stored,
     request: FastifyRequest,
     tokens: ProviderTokens,
-  ): unknown
+  ): StoreResult | PromiseLike<StoreResult>
   /**
    * How an ID token says that the user was authenticated with several factors: values of the claim `acr`, or a function of
    * the claims. Then the session meets the mark `mfa`, and no second factor is asked for here. Anything but `true` means
@@ -215,7 +216,7 @@ declare module './errors.js' {
     ERR_AUTH_LOGIN_INVALID: 401
     /** The provider does not respond as it should. */
     ERR_AUTH_PROVIDER_UNAVAILABLE: 503
-    /** `link` has returned a falsy value: the account of the provider is linked to another user. */
+    /** `link` has stored nothing: the account of the provider is linked to another user. */
     ERR_AUTH_LINK_TAKEN: 409
   }
   interface FaultCodes {

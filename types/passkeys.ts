@@ -1,4 +1,5 @@
 import type { FastifyRequest, RouteShorthandOptions } from 'fastify'
+import type { StoreResult } from './store-result.js'
 import type { StoredUser } from './user-service.js'
 import type { OfRegistration } from './events.js'
 
@@ -26,18 +27,22 @@ export interface PasskeysOptions<Stored extends object = StoredUser> {
   /**
    * Stores a new passkey.
    *
-   * @returns something truthy; a falsy value if its `id` is taken, by this user or by another one
+   * @returns whether it was stored; it is not if its `id` is taken, by this user or by another one
    */
-  add(user: Stored, passkey: Passkey): unknown
+  add(user: Stored, passkey: Passkey): StoreResult | PromiseLike<StoreResult>
   /**
    * Stores `after` if `before` is still what is stored (compare-and-swap); both have the same `id`. Without the comparison,
    * a response of a passkey works several times.
    *
-   * @returns something truthy if it was stored, else a falsy value
+   * @returns whether it was stored
    */
-  update(user: Stored, after: Passkey, before: Passkey): unknown
-  /** Deletes a passkey of this user. */
-  remove(user: Stored, id: string): unknown
+  update(user: Stored, after: Passkey, before: Passkey): StoreResult | PromiseLike<StoreResult>
+  /**
+   * Deletes a passkey of this user.
+   *
+   * @returns whether it was deleted. If not, or if it returns nothing, `list` is asked whether it is still there (500)
+   */
+  remove(user: Stored, id: string): StoreResult | void | PromiseLike<StoreResult | void>
   /** The field of the stored user that browsers show beside a passkey. Default `email`; without a text there, the `sub`. */
   accountField?: string | undefined
   /**

@@ -1,4 +1,5 @@
 import type { FastifyRequest, RouteShorthandOptions } from 'fastify'
+import type { StoreResult } from './store-result.js'
 import type { StoredUser } from './user-service.js'
 import type { OfRegistration } from './events.js'
 
@@ -16,9 +17,13 @@ export interface SecondFactorOptions<Stored extends object = StoredUser> {
    * with `is not distinct from` in SQL.
    *
    * @param user - the object that `findByUsername` returned
-   * @returns something truthy if it was stored, else a falsy value
+   * @returns whether it was stored
    */
-  update(user: Stored, after: string | null, before: string | null): unknown
+  update(
+    user: Stored,
+    after: string | null,
+    before: string | null,
+  ): StoreResult | PromiseLike<StoreResult>
   /**
    * The field of the stored user with the text that `update` stores, null for none. `request.user` does not have it. A
    * user without the field is an internal error (500). Default `secondFactor`.

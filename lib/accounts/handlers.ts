@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { digestOf } from '../common/digest.js'
-import { faultOf, rejection } from '../errors/errors.js'
+import { isStored, notFound } from '../common/stored.js'
+import { rejection } from '../errors/errors.js'
 import { channelOf } from '../events.js'
 import { badRequest } from '../http/query.js'
 import { finishLogin } from '../login/finish.js'
@@ -9,7 +10,7 @@ import { asUnknown } from '../users/user.js'
 import type { HandleOf } from '../login/feature-routes.js'
 import { emailOf } from './email.js'
 import { linkInvalid, accountDigest, type OpenedLink, type Page } from './links.js'
-import { ask, changed, type AccountTools } from './tools.js'
+import { ask, notStored, type AccountTools } from './tools.js'
 
 interface Body {
   readonly email: string
@@ -93,16 +94,12 @@ export const finishSignUp = withLink('sign-up', async (claims, ...given) => {
   await requireFree(tools, email, request)
   const passwordHash = await tools.hash(body.password, email, request)
   const account = { email, passwordHash, ...(invitation !== undefined && { invitation }) }
-  const isCreated = await ask(() => tools.resolved.given.create(account, request))
-  if (!isCreated) throw linkInvalid(taken)
+  const result = await ask<unknown>(() => tools.resolved.given.create(account, request))
+  if (!isStored(result, 'ERR_AUTH_ACCOUNTS', 'accounts.create')) throw linkInvalid(taken)
   const created = await tools.find(email, request)
-  // `create` may have resolved to the result of a query, which is truthy even if the address is taken. Without this check,
-  // the client would be logged in to the account that has the address.
-  if (created !== null && created.values.passwordHash !== passwordHash) {
-    const text =
-      'accounts.create() has resolved to something truthy, but findByUsername finds another account. It has to resolve to a falsy value if the address is taken.'
-    throw faultOf('ERR_AUTH_ACCOUNTS', new TypeError(text))
-  }
+  // `create` may have returned an older row. The client would be logged in to the account that has the address.
+  if (created !== null && created.values.passwordHash !== passwordHash)
+    throw notFound('ERR_AUTH_ACCOUNTS', 'accounts.create', 'findByUsername')
   tools.created += 1
   const later = (): null => {
     request.log.error({ authenticator: 'account' }, unseen)
@@ -138,7 +135,7 @@ export const resetPassword = withLink('reset', async (claims, tools, body, reque
   const account = await tools.ofLink(claims, request)
   const sub = await tools.subOf(account, request)
   const hash = await tools.hash(password, account.values.email, request)
-  if (!(await tools.setPassword(account, sub, hash, request))) throw linkInvalid(changed)
+  if (!(await tools.setPassword(account, sub, hash, request))) throw linkInvalid(notStored)
   // A user who has forgotten the password has often been throttled.
   await tools.registration.attempts.openAttempt(account.name, password, request).succeeded()
   tools.tell('password-reset', 'password-changed', account, sub, reply)
@@ -160,7 +157,7 @@ async function storePassword(
 const setPassword = withLink('set', async (claims, ...given) => {
   const [tools, , request] = given
   const own = await tools.ofOwnLink(claims, request)
-  return storePassword(own, linkInvalid(changed), ...given)
+  return storePassword(own, linkInvalid(notStored), ...given)
 })
 
 export const changePassword: Handle = async (...given) => {
@@ -170,7 +167,7 @@ export const changePassword: Handle = async (...given) => {
   const wrong = (cause: string): Error => rejection('auth.current-password', { cause })
   if (!tools.own(request).hasPassword) throw wrong('no password')
   const own = await tools.prove(request, currentPassword)
-  return storePassword(own, wrong(changed), ...given)
+  return storePassword(own, wrong(notStored), ...given)
 }
 
 /** Its link works in a session of the user alone: an address that is not verified may be that of a stranger. */
@@ -225,7 +222,7 @@ export const confirmEmail = withLink('email', async (claims, tools, _body, reque
     await requireFree(tools, email, request)
     throw error
   })
-  if (!isStored) throw linkInvalid(changed)
+  if (!isStored) throw linkInvalid(notStored)
   tools.tell('email-changed', 'email-changed', account, sub, reply)
   return null
 })

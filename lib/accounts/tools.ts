@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { isStored } from '../common/stored.js'
 import { declaredProperty, isDeclared } from '../common/objects.js'
 import { askApp } from '../errors/ask.js'
 import { faultOf, isAuthenticationError, rejection } from '../errors/errors.js'
@@ -37,7 +38,9 @@ export interface Account {
 
 export const ask = <T>(work: () => T | Promise<T>): Promise<T> => askApp('ERR_AUTH_ACCOUNTS', work)
 
-export const changed = 'the account has changed meanwhile'
+const changed = 'the account has changed meanwhile'
+
+export const notStored = `accounts.update() has stored nothing: ${changed}, or update compares null with "=", or returns nothing`
 
 const fault = (cause: unknown): Error => faultOf('ERR_AUTH_ACCOUNTS', cause)
 
@@ -171,7 +174,8 @@ export class AccountTools {
 
   /** @returns whether the account was still the same */
   async update({ user, values }: Account, after: AccountValues, before = values): Promise<boolean> {
-    return Boolean(await ask(() => this.resolved.given.update(user as never, after, before)))
+    const update = (): unknown => this.resolved.given.update(user, after, before)
+    return isStored(await ask(update), 'ERR_AUTH_ACCOUNTS', 'accounts.update')
   }
 
   /**

@@ -1,6 +1,7 @@
 import * as Type from '@sinclair/typebox/type'
 import type { FastifyRequest } from 'fastify'
 import { localTokenIn } from '../authenticators/jwt.js'
+import { isStored } from '../common/stored.js'
 import { isAuthenticationError, rejection, rejectionOrFault } from '../errors/errors.js'
 import { channelOf } from '../events.js'
 import { requireLevel } from '../guard/level.js'
@@ -110,13 +111,14 @@ export async function link(
     const isRejected = isAuthenticationError(error) && error.statusCode === 401
     throw isRejected ? noAttempt(error.cause ?? error.code) : error
   })
-  const ask = async (): Promise<unknown> => {
-    const answer = await options.link?.(claims, user, request, tokens)
-    if (answer instanceof Error) throw answer
+  const ask = async (): Promise<boolean> => {
+    const result: unknown = await options.link?.(claims, user, request, tokens)
+    if (result instanceof Error) throw result
+    const isLinked = isStored(result, 'ERR_AUTH_USER_SERVICE', `loginWith.${options.name}.link`)
     // Also after the time-out: what is stored then stays.
     const about = { registration: registration.name, provider: options.name, request }
-    if (answer) channelOf('link').publish({ ...about, sub: String(token.sub) })
-    return answer
+    if (isLinked) channelOf('link').publish({ ...about, sub: String(token.sub) })
+    return isLinked
   }
   const { userServiceTimeout } = registration.options
   const isLinked = await withUserTimeout(ask(), userServiceTimeout).catch((error: unknown) => {

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { digestOf } from '../common/digest.js'
 import { declaredProperty } from '../common/objects.js'
+import { notFound } from '../common/stored.js'
 import { rejection } from '../errors/errors.js'
 import { controlCharacter } from '../http/authorization.js'
 import { badRequest } from '../http/query.js'
@@ -108,13 +109,15 @@ export const add: Handle = async (tools, body, request, reply) => {
   const handle = await tools.handleOf(owner, await listWithRoom(tools, owner))
   const about = { handle, name: nameOf(body), created, lastUsed: null }
   const passkey: Passkey = { ...added, at: 0, used: ['0'], ...about }
-  const isStored = await tools.ask<unknown>((given) => given.add(owner.user, passkey))
+  const isStored = await tools.store('passkeys.add', (given) => given.add(owner.user, passkey))
   if (!isStored) throw invalid('its id is taken')
   // Only now, since others may have been added meanwhile.
-  await listWithRoom(tools, owner, 1).catch(async (error: unknown) => {
+  const passkeys = await listWithRoom(tools, owner, 1).catch(async (error: unknown) => {
     await tools.ask<unknown>((given) => given.remove(owner.user, passkey.id))
     throw error
   })
+  if (!passkeys.some(({ id, publicKey }) => id === added.id && publicKey === added.publicKey))
+    throw notFound('ERR_AUTH_PASSKEYS', 'passkeys.add', 'passkeys.list')
   tools.tell('added', owner, passkey.id, request)
   void reply.code(201)
   return shown(passkey)
@@ -142,9 +145,12 @@ export const remove: Handle = async (tools, body, request) => {
   if (removed === undefined) throw unknown()
   const needsOne = !tools.hasOtherWay(owner)
   if (needsOne && passkeys.length === 1) throw rejection('auth.passkey-last')
-  await tools.ask<unknown>((given) => given.remove(owner.user, id))
-  // Another one may have been removed at the same time.
-  if (needsOne && (await tools.list(owner)).length === 0) {
+  const isRemoved = await tools.store('passkeys.remove', (given) => given.remove(owner.user, id))
+  // It, or another one, may have been removed at the same time.
+  const left = isRemoved && !needsOne ? [] : await tools.list(owner)
+  if (!isRemoved && left.some((each) => each.id === id))
+    throw notFound('ERR_AUTH_PASSKEYS', 'passkeys.remove', 'passkeys.list')
+  if (needsOne && left.length === 0) {
     await tools.ask<unknown>((given) => given.add(owner.user, removed))
     throw rejection('auth.passkey-last')
   }

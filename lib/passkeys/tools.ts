@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
-import { swap } from '../common/swap.js'
 import { declaredProperty } from '../common/objects.js'
+import { isStored } from '../common/stored.js'
+import { swap } from '../common/swap.js'
 import { askApp } from '../errors/ask.js'
 import { faultOf } from '../errors/errors.js'
 import { channelOf } from '../events.js'
@@ -80,9 +81,16 @@ export class PasskeyTools {
       const before = (await this.list(owner)).find((each) => each.id === id)
       if (before === undefined) throw unknown()
       const after = await change(before)
-      return (await this.ask((given) => given.update(owner.user, after, before))) || null
+      // Some databases count no change of what stays the same.
+      if (JSON.stringify(after) === JSON.stringify(before)) return true
+      const update = (given: ResolvedPasskeys['given']) => given.update(owner.user, after, before)
+      return (await this.store('passkeys.update', update)) || null
     }
-    return swap(attempt, 'passkeys.update() has stored nothing, 5 times')
+    return swap(attempt, 'passkeys.update')
+  }
+
+  async store(name: string, work: (given: ResolvedPasskeys['given']) => unknown): Promise<boolean> {
+    return isStored(await this.ask(work), 'ERR_AUTH_PASSKEYS', name)
   }
 
   /** Whether a user gets in without a passkey. */

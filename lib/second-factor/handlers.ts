@@ -68,8 +68,13 @@ export const setUp: Handle = async (tools, _body, request) => {
 export const enable: Handle = async (tools, { token, code }, request, reply) => {
   const { user: found, sub, amr } = requireFreshSession(tools.registration, request)
   const { secret, replaces } = readSetup(tools, token, sub)
-  const check = tools.samePassword(found, sub)
+  const samePassword = tools.samePassword(found, sub)
   const { shown, codes } = newRecoveryCodes()
+  const check = (now: object): Factor | null => {
+    const factor = samePassword(now)
+    if (tools.store.hasCodes(now, sub, codes)) return factor
+    throw loginExpired('the second factor has changed')
+  }
   const { sessions } = tools.registration.app.authn
   // Proves that the store is there, before anything is done.
   await sessions.list(sub)
@@ -81,6 +86,7 @@ export const enable: Handle = async (tools, { token, code }, request, reply) => 
     return { before, after: { id: randomId(), secret, step, wrong: 0, wait: null, codes } }
   })
   try {
+    await tools.store.requireCodes(user, sub, request, codes)
     // They began with less. `finishLogin` rejects logins that are not among them yet. By `sub`, the clocks of two processes
     // could make the next login look older than this.
     const others = await Promise.all(tools.family.map((each) => each.list(sub)))
@@ -120,13 +126,14 @@ export const confirm: Handle = async (tools, { code }, request, reply, started) 
 }
 
 export const renewCodes: Handle = async (tools, _body, request) => {
-  const { user, sub } = requireFreshSession(tools.registration, request, true)
+  const { user: found, sub } = requireFreshSession(tools.registration, request, true)
   const { shown, codes } = newRecoveryCodes()
-  await tools.store.swap(user, sub, request, (now) => {
+  const { user } = await tools.store.swap(found, sub, request, (now) => {
     const factor = tools.store.factorOf(now, sub)
     if (factor === null) throw noFactor()
     return { after: { ...factor, codes } }
   })
+  await tools.store.requireCodes(user, sub, request, codes)
   tools.tell('recovery-codes', sub, request)
   return { recoveryCodes: shown }
 }

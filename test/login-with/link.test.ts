@@ -236,7 +236,7 @@ t.test('what link() throws or resolves to decides, and no session is touched', a
   const provider = await startProvider(t)
   const links = eventsOf(t, 'link')
   let answer: () => unknown = () => true
-  const link: Link = () => answer()
+  const link: Link = () => answer() as boolean
   const more = [{ link }, { link, failureTo: '/sorry?a=1' }]
   const options = { userServiceTimeout: 0.05 }
   const taken = [409, 'ERR_AUTH_LINK_TAKEN'] as const
@@ -251,6 +251,8 @@ t.test('what link() throws or resolves to decides, and no session is touched', a
     ['null', async () => null, ...taken],
     ['false', async () => false, ...taken],
     ['0', () => 0, ...taken],
+    ['no row', async () => ({ rowCount: 0, rows: [] }), ...taken],
+    ['an unknown number of rows', () => ({ rowCount: null, rows: [] }), ...fault],
     ['throws', thrown(new Error('a secret of the database')), ...fault],
     ['throws null', thrown(null), ...fault],
     ['rejects', () => Promise.reject(new Error('down')), ...fault],

@@ -102,12 +102,14 @@ t.test('an update that fails, returns an error or stores nothing', async (t) => 
     ],
     rejects: [async () => Promise.reject(new Error('secret-of-the-database')), fault],
     'returns an error': [() => new Error('secret-of-the-database'), fault],
+    'returns a text': [() => 'secret-of-the-database', fault],
     'stores nothing': [() => 0, '503 ERR_AUTH_OVERLOADED'],
   }
   for (const [name, [update, answer]] of Object.entries(broken)) {
     let broke = false
     const { send, half, enable, lines, app, ...setting } = await factorApp(t, {
-      update: (user, after, before) => (broke ? update() : setting.store(user, after, before)),
+      update: (user, after, before) =>
+        broke ? (update() as boolean) : setting.store(user, after, before),
     })
     const { secret, headers } = await enable()
     const token = await half()

@@ -98,7 +98,7 @@ export interface Session {
    *
    * @param body - the fields that the login route expects, by default `username` and `password`
    */
-  logIn(body: object): Promise<SessionResult>
+  logIn(body?: object): Promise<SessionResult>
   /**
    * Sends a request to a route of the options `accounts`, `secondFactor` or `passkeys`, as the user if one is logged in. After those that
    * respond as a login does, the user is logged in.

@@ -32,8 +32,7 @@ export function createSession(options: SessionOptions = {}): Session {
   const user = () => idOf(shared())
   let known = user()
   let accessToken = ''
-  /** Aborts the refresh of this tab. */
-  let refreshing: AbortController | undefined
+  let refreshing: AbortController | undefined // Aborts the refresh of this tab.
 
   const tellChange = (): void => {
     const id = user()
@@ -72,8 +71,7 @@ export function createSession(options: SessionOptions = {}): Session {
 
   const ready = (async () => {
     if (!tokens) return
-    // Where it cannot be read, there may be a token: the next request asks again.
-    shared(' 0')
+    shared(' 0') // If it cannot be read, there may be a token: the next request asks again.
     known = idOf(shared((await tokens.get()) ? '0 0' : ''))
   })().catch(ignore)
   const alone = takeTurns(key, ready)

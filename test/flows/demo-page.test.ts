@@ -548,6 +548,8 @@ t.test(
       const canvas = document.createElement('canvas')
       canvas.width = canvas.height = 400
       const context = canvas.getContext('2d')
+      if (context) context.fillStyle = '#fff'
+      context?.fillRect(0, 0, 400, 400)
       context?.drawImage(image, 0, 0, 400, 400)
       return [...(context?.getImageData(0, 0, 400, 400).data ?? [])]
     })

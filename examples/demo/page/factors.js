@@ -33,7 +33,8 @@ async function ask(kind, send) {
     await new Promise((resolve) => dialog.addEventListener('close', resolve, { once: true }))
     if (dialog.returnValue !== 'yes') return null
     const result = await send(field.value)
-    if (result.ok || result.status === 401) return result
+    // With a code, it says that the login has expired; with a password, that it is wrong.
+    if (result.ok || (isCode && result.status === 401)) return result
     problem.textContent = result.error
   }
 }

@@ -7,6 +7,7 @@ import { createMcpHandler, type AuthInfo } from '@modelcontextprotocol/server'
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import { authn, grantsOf, type IntrospectionOptions } from 'fastify-authn'
 import { notesServer, type Notes } from './notes.js'
+import { toolScopes } from './tools.js'
 
 declare module 'fastify-authn' {
   interface AuthUser {
@@ -78,6 +79,7 @@ export async function buildApp(settings: Settings): Promise<FastifyInstance> {
     url: new URL(identifier).pathname,
     // The weaker scope first: it is what a client without a token asks for.
     config: { auth: { use: 'corp', scope: { any: ['notes:read', 'notes:write'] } } },
+    preHandler: toolScopes({ delete_note: 'notes:write' }),
     async handler(request, reply) {
       const auth = await authInfoOf(request)
       // A reply that is hijacked leaves out the headers that hooks have set, here those of CORS.

@@ -88,7 +88,11 @@ export async function buildApp(
 
   // In an app, both are for those who manage the members of a tenant.
   const schema = {
-    body: { type: 'object', required: ['email'], properties: { email: { type: 'string' } } },
+    body: {
+      type: 'object',
+      required: ['email'],
+      properties: { email: { type: 'string', format: 'email' } },
+    },
   }
   const managing = { config: { auth: { use: 'jwt' } }, schema } as const
   app.post<{ Body: { email: string } }>('/invitations', managing, async (request, reply) => {

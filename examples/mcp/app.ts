@@ -59,8 +59,9 @@ export async function buildApp(settings: Settings): Promise<FastifyInstance> {
         issuer,
         ...(introspection && { introspection }),
         user({ sub, client_id: clientId }) {
+          const isNamed = typeof sub === 'string' || typeof sub === 'number'
+          if (isNamed && String(sub) !== clientId) return { name: `user:${sub}` }
           // With client credentials, the client acts for itself: `sub` is its own id, or is missing.
-          if (sub !== undefined && String(sub) !== clientId) return { name: `user:${sub}` }
           return typeof clientId === 'string' ? { name: `client:${clientId}` } : null
         },
       },

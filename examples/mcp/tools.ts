@@ -21,7 +21,7 @@ export function toolScopes(scopes: Readonly<Record<string, string>>) {
       .flatMap((name) => needed.get(name) ?? [])
       .find((scope) => !granted.scopes.has(scope))
     if (missing === undefined) return undefined
-    const { metadataUrl } = request.server.authn.resource
+    const metadataUrl = request.server.authn.resource?.metadataUrl
     const challenge = `Bearer error="insufficient_scope", scope="${missing}", resource_metadata="${metadataUrl}"`
     return reply
       .code(403)

@@ -66,7 +66,7 @@ const body = {
 export async function buildApp(
   secret: string,
   query: Query,
-  sendMail: (mail: Pick<AccountMail, 'kind' | 'to'> & { token: string }) => unknown,
+  sendMail: (mail: Pick<AccountMail, 'kind' | 'to' | 'token'>) => unknown,
 ): Promise<FastifyInstance> {
   const app = Fastify()
   await app.register(authn, {

@@ -5,7 +5,7 @@ import { memoryApiKeys } from 'fastify-authn/api-keys'
 declare module 'fastify-authn' {
   interface AuthUser {
     id: number
-    tenant: string
+    tenant?: string
     email: string
   }
 }

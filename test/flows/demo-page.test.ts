@@ -544,15 +544,14 @@ t.test(
     await page.locator('summary', { hasText: 'Second factor' }).press('Enter')
     await press('Set up an authenticator app')
     const secret = await page.locator('#factor-secret:not(:empty)').innerText()
-    const picture = await page.locator('#factor-qr').evaluate((image: HTMLImageElement) => {
-      const canvas = document.createElement('canvas')
-      canvas.width = canvas.height = 400
-      const context = canvas.getContext('2d')
-      if (context) context.fillStyle = '#fff'
-      context?.fillRect(0, 0, 400, 400)
-      context?.drawImage(image, 0, 0, 400, 400)
-      return [...(context?.getImageData(0, 0, 400, 400).data ?? [])]
-    })
+    const picture = await page.evaluate<number[]>(`(() => {
+      const context = document.createElement('canvas').getContext('2d')
+      context.canvas.width = context.canvas.height = 400
+      context.fillStyle = '#fff'
+      context.fillRect(0, 0, 400, 400)
+      context.drawImage(document.querySelector('#factor-qr'), 0, 0, 400, 400)
+      return [...context.getImageData(0, 0, 400, 400).data]
+    })()`)
     const read = decodeQR({ width: 400, height: 400, data: Uint8Array.from(picture) })
     t.equal(read, await page.locator('#factor-uri').getAttribute('href'))
     const code = (seconds: number) => totpCode(secret, { at: Date.now() + seconds * 1000 })

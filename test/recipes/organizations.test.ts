@@ -8,7 +8,7 @@ import { buildApp, schema, type Query } from '../../examples/recipes/organizatio
 const database = new PGlite()
 await database.exec(schema)
 const query: Query = async (sql, values) => (await database.query<never>(sql, values)).rows
-const mails: { to: string; token: string }[] = []
+const mails: { token?: string | undefined }[] = []
 const app = await buildApp(randomBytes(64).toString('base64url'), query, (mail) => {
   mails.push(mail)
 })

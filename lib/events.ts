@@ -22,6 +22,9 @@ const own = ['success', 'failure', 'login', 'throttled', 'overloaded', 'rehash']
 for (const name of own) channelOf(name)
 const { success, failure, login, throttled, overloaded } = channels
 
+/** The policy of a route; without `names` for those of the plugin. */
+type Place = Readonly<{ names?: readonly string[]; registration?: { readonly name: string } }>
+
 /** The channel of a rejected request by its status. Default: `failure`. */
 const channelOfStatus = new Map([
   [429, throttled],
@@ -45,19 +48,19 @@ export function reportSuccess(
   authenticator: string,
   started: number,
   about?: object | null,
-  accepts: readonly string[] = [],
+  { names: accepts = [], registration }: Place = {},
 ): void {
   const target = authenticator === 'login' ? login : success
   if (!target.hasSubscribers) return
   const duration = durationSince(started)
-  target.publish({ request, user, authenticator, accepts, duration, ...about })
+  const where = { request, registration: registration?.name as string }
+  target.publish({ ...where, user, authenticator, accepts, duration, ...about })
 }
 
 /**
  * Reports a rejected request, with a reason that the client does not get: to its log and to its channel.
  * @param user - the user, if an authenticator has accepted one
  * @param about - what is said of the credentials
- * @param accepts - the names of the authenticators that the route accepts
  */
 export function reportRejection(
   request: FastifyRequest,
@@ -66,7 +69,7 @@ export function reportRejection(
   started: number,
   user: object | null = null,
   about?: object | null,
-  accepts: readonly string[] = [],
+  { names: accepts = [], registration }: Place = {},
 ): void {
   const { code } = error
   const reason = reasonOf(request, error)
@@ -79,7 +82,8 @@ export function reportRejection(
   if (!target.hasSubscribers) return
   const who = user === null ? {} : { user }
   const duration = durationSince(started)
-  target.publish({ request, code, ...why, ...who, ...about, authenticator, accepts, duration })
+  const where = { request, registration: registration?.name as string, code, ...why, ...who }
+  target.publish({ ...where, ...about, authenticator, accepts, duration })
 }
 
 function reasonOf({ headers }: FastifyRequest, { code, cause }: AuthenticationErrorLike) {

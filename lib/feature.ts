@@ -37,6 +37,8 @@ export interface FeatureModule {
 export interface FeatureContext<Options = unknown> {
   readonly app: FastifyInstance
   readonly root: FastifyInstance
+  /** {@link Registration.name} */
+  readonly registration: string
   readonly log: FastifyBaseLogger
   /** What {@link FeatureModule.resolve} has made of its option; without that, the option as it was given. */
   readonly resolved: Options
@@ -54,6 +56,8 @@ export interface Feature {
   /** That of its option: also the name of its members of `app.authn` and `app.authn.stats()`. */
   readonly name: string
   readonly authenticators?: Readonly<Record<string, Authenticator>>
+  /** Whether a string looks like one of its secrets, which no other server may see. */
+  knows?(text: string): boolean
   /** The message to credentials for {@link authenticators} on a route that does not accept them. Default: a general one. */
   readonly notAccepted?: MessageKey
   /** Where else a token of our own keys may be found. */
@@ -61,6 +65,8 @@ export interface Feature {
   readonly tokenChecks?: readonly TokenCheck[]
   /** Replaces the one signed token of a login. */
   readonly issueTokens?: IssueTokens
+  /** Whether a login by its means can meet the mark `mfa`. */
+  readonly givesMfa?: boolean | undefined
   /** Asks users for more than a password. At most one feature has it. */
   readonly secondFactor?: SecondFactor
   /** Replaces tokens in a JSON body. */
@@ -90,10 +96,13 @@ export interface Feature {
   /** Called at the end of each registration of the app, this one and later ones. @throws ERR_AUTH_OPTION */
   check?(registration: Registration, all: readonly Registration[]): void
   /**
-   * Called when the app gets ready, with the protected routes of the registration; those with `isHidden` are in no API
-   * document. @throws ERR_AUTH_OPTION
+   * Called when the app gets ready, with the protected routes of the registration, of which those with `isHidden` are in no
+   * API document, and with the routes of the app that have no mark. @throws ERR_AUTH_OPTION
    */
-  checkRoutes?(routes: readonly { name: string; policy: RoutePolicy; isHidden: boolean }[]): void
+  checkRoutes?(
+    routes: readonly { name: string; url: string; policy: RoutePolicy; isHidden: boolean }[],
+    unmarked: readonly { name: string; url: string }[],
+  ): void
   /** For API documents. */
   readonly notes?: {
     /**
@@ -150,6 +159,8 @@ export interface RoutePolicy {
 export interface Registration {
   /** The scope in which the plugin was registered. */
   readonly app: FastifyInstance
+  /** Names it in events: the prefix of the scope, with a number where an earlier one has that. */
+  readonly name: string
   readonly options: ResolvedOptions
   readonly passwords: PasswordTools
   /** Counts failures, of all kinds of credentials. */
@@ -169,6 +180,8 @@ export interface Registration {
   readonly onPass: readonly NonNullable<Feature['onPass']>[]
   readonly issueTokens: IssueTokens
   readonly secondFactor: SecondFactor | undefined
+  /** All registrations of the app that have one, this one included. */
+  readonly withSecondFactor: Set<Registration>
   readonly carrier: TokenCarrier
   readonly errorBody: AuthnOptions['errorBody']
   readonly errorSchema: AuthnOptions['errorSchema']

@@ -13,7 +13,7 @@ import { createTranslator } from './http/language.js'
 import { describeRoutes } from './openapi/swagger.js'
 import { JwtService } from './tokens/service.js'
 import { bodyCarrier } from './login/finish.js'
-import { declarePluginRoute } from './login/plugin-routes.js'
+import { declarePluginRoute, urlOf } from './login/plugin-routes.js'
 import { addLogin, wantedLogin } from './login/route.js'
 import { tokenIssuer } from './login/token.js'
 import { markScope, parseMark } from './marks/mark.js'
@@ -48,7 +48,10 @@ async function build(
   options: ResolvedOptions,
 ): Promise<Registration> {
   const jwtService = await openJwtService(app, options)
-  const context = { app, root: rootOf(app), log: app.log, options, jwtService }
+  const prefix = app.prefix || '/'
+  const others = [...record.registered].filter((each) => each.prefix === app.prefix).length
+  const name = others === 0 ? prefix : `${prefix}#${others + 1}`
+  const context = { app, root: rootOf(app), registration: name, log: app.log, options, jwtService }
   const features = await loadFeatures(context)
   const authenticators = namedAuthenticators(options, jwtService, features)
   const tokenChecks = features.flatMap((feature) => feature.tokenChecks ?? [])
@@ -58,14 +61,16 @@ async function build(
   const messageValues = Object.assign({}, ...features.map((each) => each.messageValues))
   const { credentialCache } = options
   const cache = credentialCache === false ? null : new CredentialCache(credentialCache)
-  const attempts = await createAttempts(options, record.shared, cache, app.log)
-  const { throttle } = attempts
+  const path = urlOf(app, options.login === false ? '' : options.login.path)
+  const attempts = await createAttempts(options, path, record.shared, cache, app.log)
+  const tools = { throttle: attempts.throttle, cache, registration: name }
   const initialized = new Map<Authenticator, Promise<void>>()
   return {
     app,
+    name,
     options,
     jwtService,
-    passwords: await createPasswordTools(options, record.shared, { throttle, cache }, app.log),
+    passwords: await createPasswordTools(options, record.shared, tools, app.log),
     attempts,
     translator: createTranslator(options.languages, options.defaultLanguage, messageValues),
     hiddenFields: new Set([options.passwordField]),
@@ -78,6 +83,7 @@ async function build(
     onPass: features.flatMap((feature) => feature.onPass ?? []),
     issueTokens: only(features, 'issueTokens') ?? tokenIssuer(options, jwtService, tokenChecks),
     secondFactor: only(features, 'secondFactor'),
+    withSecondFactor: new Set(),
     carrier: only(features, 'carrier') ?? bodyCarrier,
     errorBody,
     errorSchema,
@@ -137,6 +143,7 @@ function attach(record: AppRecord, registration: Registration): void {
   const hasKeys = (options.jwt ?? options.jwtService) !== undefined
   const own = [hasKeys && 'jwt', wantedLogin(registration) && 'login'].filter(Boolean)
   const authn = {
+    registration: registration.name,
     authenticators: [...authenticators.keys()],
     features: [...own, ...features.map(({ name }) => name)],
     ...byName(features.map(({ name, api }) => [name, api])),

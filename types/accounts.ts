@@ -1,5 +1,7 @@
 import type { FastifyRequest, RouteShorthandOptions } from 'fastify'
+import type { StoreResult } from './store-result.js'
 import type { AuthUser, StoredUser } from './user-service.js'
+import type { OfRegistration } from './events.js'
 
 /** Accounts over the table of the app: the option `accounts`. */
 export interface AccountsOptions<Stored extends object = StoredUser> {
@@ -13,17 +15,21 @@ export interface AccountsOptions<Stored extends object = StoredUser> {
    * Stores a new account.
    *
    * @param request - the request of the sign-up; its body may have more members
-   * @returns something truthy; a falsy value if the address is taken (`on conflict do nothing`)
+   * @returns whether it was stored; it is not if the address is taken (`on conflict do nothing`)
    */
-  create(account: NewAccount, request: FastifyRequest): unknown
+  create(account: NewAccount, request: FastifyRequest): StoreResult | PromiseLike<StoreResult>
   /**
    * Stores `after` if `before` is still what is stored (compare-and-swap). In `before`, null stands for what is absent:
    * compare with `is not distinct from` in SQL.
    *
    * @param user - the object that `findByUsername` returned
-   * @returns something truthy if it was stored, else a falsy value
+   * @returns whether it was stored
    */
-  update(user: Stored, after: AccountValues, before: AccountValues): unknown
+  update(
+    user: Stored,
+    after: AccountValues,
+    before: AccountValues,
+  ): StoreResult | PromiseLike<StoreResult>
   /** Sends an e-mail. What it throws is logged, without addresses and tokens. */
   sendMail(mail: AccountMail): unknown
   /** Deletes an account. Without it there is no route that does. */
@@ -53,9 +59,12 @@ export interface AccountsOptions<Stored extends object = StoredUser> {
 
 /** How many e-mails may be requested, in this process and, with `throttle.redis`, in all of them. */
 export interface AccountLimits {
-  /** E-mails to one mailbox, requested by all clients together; changes of address and `set-password` by user. Default 3. */
+  /**
+   * E-mails to the mailbox of one account, requested by all clients together; changes of address and `set-password` by
+   * user, and twice as many changes by new address. Default 3.
+   */
   perRecipient?: number | undefined
-  /** E-mails requested by one client: an IPv4 address, or the first 48 bits of an IPv6 address. Default 30. */
+  /** E-mails requested by one client: an IPv4 address or an IPv6 /64, with more for its wider networks. Default 30. */
   perAddress?: number | undefined
   /** Seconds after the first one until the count is reset; for a mailbox at most `linkExpiry`. Default 3600. */
   window?: number | undefined
@@ -147,7 +156,7 @@ export interface AccountStats {
 }
 
 /** Published when an account was created, changed or deleted. */
-export interface AccountEvent {
+export interface AccountEvent extends OfRegistration {
   /** The action that the user has completed. */
   readonly action: 'created' | 'password-reset' | 'password-changed' | 'email-changed' | 'deleted'
   /** The claim `sub` of the tokens of the user. */

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import type { StoredUser } from './user-service.js'
+import type { OfRegistration } from './events.js'
 
 /** Long-lived credentials for scripts, jobs and partners: the option `apiKeys`. Times are in seconds. */
 export interface ApiKeysOptions<Stored extends object = StoredUser> {
@@ -182,7 +183,7 @@ export interface ApiKeyStoreFactory {
 }
 
 /** Published when an API key was issued, revoked or rotated by this process. */
-export interface ApiKeyEvent extends Pick<ApiKeyInfo, 'id' | 'owner' | 'name'> {
+export interface ApiKeyEvent extends OfRegistration, Pick<ApiKeyInfo, 'id' | 'owner' | 'name'> {
   /** The change of the key. */
   readonly action: 'issued' | 'revoked' | 'rotated'
   /** The `id` of the new key, after a rotation. */

@@ -53,6 +53,12 @@ export type AuthnFeature = keyof AuthnFeatures
 
 /** `app.authn`: what the nearest registration of the plugin offers to the app. Features add their own members. */
 export interface Authn {
+  /**
+   * The name of this registration in events and in `routes()`: the prefix of its scope, `/` for none. A second registration
+   * with that prefix is called `/#2`, by the order in which they are registered.
+   */
+  readonly registration: string
+
   /** The names that `use` accepts. */
   readonly authenticators: readonly string[]
 

@@ -14,17 +14,23 @@ export interface Passkeys {
    * Offers the passkeys in the list that the browser shows at a field with `autocomplete="username webauthn"`, and logs in by the
    * one that the user chooses. Call it once when the page shows its login form. Until the user chooses, it does nothing else:
    * where passkeys cannot be offered, and as soon as `logIn`, `add` or `autofill` is called, it resolves as if the user had
-   * cancelled.
+   * cancelled. So do all three of them while `logIn` or `add` asks the user.
    */
   autofill(): Promise<SessionResult>
   /** Makes a passkey, and stores it. The `body` is the {@link ListedPasskey}. @param name - shown in the list, at most 64 characters */
-  add(name?: string): Promise<SessionResult>
-  /** Reads the passkeys of the user. The `body` is a {@link PasskeyList}. The browser offers no others from then on. */
+  add(name?: string): Promise<PasskeyResult>
+  /** Reads the passkeys of the user. The `body` is a {@link PasskeyList}. The browser offers no others from then on, but those that were just added. */
   list(): Promise<SessionResult>
   /** Removes a passkey. The browser offers it no longer. @param id - of the passkey */
   remove(id: string): Promise<SessionResult>
   /** Gives a passkey another name. */
   rename(id: string, name: string): Promise<SessionResult>
+}
+
+/** The result of `add`. */
+export interface PasskeyResult extends SessionResult {
+  /** Set if this device has a passkey of this user already. The `error` is in English: show a text of your own. */
+  readonly code?: 'exists'
 }
 
 /** The passkeys of a user. */

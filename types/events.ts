@@ -4,8 +4,17 @@ import type { RejectionCode } from './errors.js'
 import type { HashAlgorithm } from './passwords.js'
 import type { AuthUser } from './user-service.js'
 
+/** A member of every event. */
+export interface OfRegistration {
+  /**
+   * The registration of the plugin that the event is from, as `app.authn.registration` has it. Two registrations of an
+   * app differ, and may both have a user with the same `sub`.
+   */
+  readonly registration: string
+}
+
 /** Members of every event that is about a request. */
-export interface AuthnEvent {
+export interface AuthnEvent extends OfRegistration {
   /** The request. It holds what the client sent, passwords and tokens included: never log it whole. */
   readonly request: FastifyRequest
   /**
@@ -47,7 +56,7 @@ export interface RejectionEvent extends AuthnEvent {
 }
 
 /** Published when the hash of a user was replaced after a login or a Basic request. */
-export interface RehashEvent {
+export interface RehashEvent extends OfRegistration {
   /** The request. It holds what the client sent, passwords and tokens included: never log it whole. */
   readonly request: FastifyRequest
   /** The user as in `request.user`: without the password hash. */

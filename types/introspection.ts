@@ -1,3 +1,4 @@
+import type { OfRegistration } from './events.js'
 /** How opaque access tokens of an issuer are validated: its server is asked about them (RFC 7662). */
 export interface IntrospectionOptions {
   /** The name of this API at the issuer, for the endpoint. */
@@ -23,9 +24,11 @@ export interface IntrospectionOptions {
   jwt?: boolean | undefined
   /**
    * Claims that an answer may lack. Without `aud`, any token of the issuer is accepted that has a `token_type`; an answer
-   * for other audiences is still rejected. Without `sub`, `user` finds the user by another claim. Default: none.
+   * for other audiences is still rejected. Without `sub`, `user` finds the user by another claim. With `token_type` beside
+   * `aud`, nothing tells access tokens from others: only for a server that answers for access tokens alone, such as
+   * Django OAuth Toolkit. Default: none.
    */
-  optionalClaims?: readonly ('aud' | 'sub')[] | undefined
+  optionalClaims?: readonly ('aud' | 'sub' | 'token_type')[] | undefined
 }
 
 /** The counts of the introspection of an issuer. */
@@ -39,7 +42,7 @@ export interface IntrospectionStats {
 }
 
 /** Published when the server of an issuer was asked about a token. It has no request, since several may share an answer. */
-export interface IntrospectionEvent {
+export interface IntrospectionEvent extends OfRegistration {
   /** The name of the issuer in the option `issuers`. */
   readonly issuer: string
   /** What the server has answered. An active token is still rejected if it is for another API, for example. */

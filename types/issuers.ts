@@ -3,6 +3,7 @@ import type { IntrospectionOptions, IntrospectionStats } from './introspection.j
 import type { SigningMethod } from './jwt.js'
 import type { JwtClaims } from './request-extra.js'
 import type { StoredUser } from './user-service.js'
+import type { OfRegistration } from './events.js'
 
 /** The result of `user` of an issuer: a user, or none. */
 export type UserOfIssuer<Stored extends object = StoredUser> =
@@ -89,7 +90,7 @@ export interface IssuerStats {
 }
 
 /** Published when the key set of an issuer has been fetched. It has no request. */
-export interface IssuerEvent {
+export interface IssuerEvent extends OfRegistration {
   /** The name of the issuer in the option `issuers`. */
   readonly issuer: string
   /** `renewed`: there is a new set. `failed`: the old one stays in use, until it is 70 minutes old. */

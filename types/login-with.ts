@@ -1,5 +1,7 @@
 import type { FastifyRequest } from 'fastify'
+import type { StoreResult } from './store-result.js'
 import type { StoredUser } from './user-service.js'
+import type { OfRegistration } from './events.js'
 
 /** Sign-in with an OpenID provider (OpenID Connect Core 1.0, authorization code flow with PKCE): an entry of the option `loginWith`. */
 export interface LoginProviderOptions<Stored extends object = StoredUser> {
@@ -40,7 +42,7 @@ export interface LoginProviderOptions<Stored extends object = StoredUser> {
    * never move them to another user. Without it there is no such route. The parameters are those of {@link username}.
    *
    * @param user - the object that `findByUsername` returned
-   * @returns something truthy, also if they belonged to this user before; a falsy value if they belong to another one (409)
+   * @returns whether they belong to this user now, also if they did before; if not, they belong to another one (409)
    * @throws AuthenticationError to reject it; any other error gives a 500. A returned error counts as thrown
    */
   link?(
@@ -48,14 +50,17 @@ export interface LoginProviderOptions<Stored extends object = StoredUser> {
     user: Stored,
     request: FastifyRequest,
     tokens: ProviderTokens,
-  ): unknown
+  ): StoreResult | PromiseLike<StoreResult>
   /**
    * How an ID token says that the user was authenticated with several factors: values of the claim `acr`, or a function of
    * the claims. Then the session meets the mark `mfa`, and no second factor is asked for here. Anything but `true` means
    * no; what the function throws is a 500. Default: none does.
    */
   mfa?: readonly string[] | ((claims: IdTokenClaims) => boolean) | undefined
-  /** `true` asks the UserInfo endpoint too (OpenID Connect Core §5.3); claims of the ID token win. Default `false`. */
+  /**
+   * `true` asks the UserInfo endpoint too (OpenID Connect Core §5.3). Claims of the ID token win, and only it can have `acr`,
+   * `amr` and `auth_time`. Default `false`.
+   */
   userinfo?: boolean | undefined
   /**
    * The address of the authorization endpoint: https, or http to a loopback address, like those below. Each stands in for
@@ -154,7 +159,7 @@ export interface LoginProvider {
 }
 
 /** Published when the metadata of a provider have been fetched. It has no request. */
-export interface ProviderEvent {
+export interface ProviderEvent extends OfRegistration {
   /** The name of the provider in the option `loginWith`. */
   readonly provider: string
   /** `renewed`: there are new metadata. `failed`: the old ones stay in use. */
@@ -166,7 +171,7 @@ export interface ProviderEvent {
 }
 
 /** Published when the account of a user at a provider was linked. */
-export interface LinkEvent {
+export interface LinkEvent extends OfRegistration {
   /** The name of the provider in the option `loginWith`. */
   readonly provider: string
   /** The claim `sub` of the tokens of the user here. */
@@ -211,7 +216,7 @@ declare module './errors.js' {
     ERR_AUTH_LOGIN_INVALID: 401
     /** The provider does not respond as it should. */
     ERR_AUTH_PROVIDER_UNAVAILABLE: 503
-    /** `link` has returned a falsy value: the account of the provider is linked to another user. */
+    /** `link` has stored nothing: the account of the provider is linked to another user. */
     ERR_AUTH_LINK_TAKEN: 409
   }
   interface FaultCodes {

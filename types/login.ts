@@ -62,6 +62,7 @@ export interface LoginOptions<Stored extends object = StoredUser> {
    *
    * @param request - the request to the login or to the refresh route
    * @param user - the stored user, password hash included
+   * @throws (or rejects with) an AuthenticationError to reject the login with its text
    */
   claims?(request: FastifyRequest, user: Stored): LoginClaims | Promise<LoginClaims>
   /**

@@ -1,5 +1,7 @@
 import type { FastifyRequest, RouteShorthandOptions } from 'fastify'
+import type { StoreResult } from './store-result.js'
 import type { StoredUser } from './user-service.js'
+import type { OfRegistration } from './events.js'
 
 /** Passkeys over a table of the app: the option `passkeys` (WebAuthn Level 3). */
 export interface PasskeysOptions<Stored extends object = StoredUser> {
@@ -25,20 +27,36 @@ export interface PasskeysOptions<Stored extends object = StoredUser> {
   /**
    * Stores a new passkey.
    *
-   * @returns something truthy; a falsy value if its `id` is taken, by this user or by another one
+   * @returns whether it was stored; it is not if its `id` is taken, by this user or by another one
    */
-  add(user: Stored, passkey: Passkey): unknown
+  add(user: Stored, passkey: Passkey): StoreResult | PromiseLike<StoreResult>
   /**
    * Stores `after` if `before` is still what is stored (compare-and-swap); both have the same `id`. Without the comparison,
    * a response of a passkey works several times.
    *
-   * @returns something truthy if it was stored, else a falsy value
+   * @returns whether it was stored
    */
-  update(user: Stored, after: Passkey, before: Passkey): unknown
-  /** Deletes a passkey of this user. */
-  remove(user: Stored, id: string): unknown
+  update(user: Stored, after: Passkey, before: Passkey): StoreResult | PromiseLike<StoreResult>
+  /**
+   * Deletes a passkey of this user.
+   *
+   * @returns whether it was deleted. If not, or if it returns nothing, `list` is asked whether it is still there (500)
+   */
+  remove(user: Stored, id: string): StoreResult | void | PromiseLike<StoreResult | void>
   /** The field of the stored user that browsers show beside a passkey. Default `email`; without a text there, the `sub`. */
   accountField?: string | undefined
+  /**
+   * Finds the name of a user by the handle of a passkey that another system has made, before its own are tried. Clients may make
+   * up any handle.
+   *
+   * @param handle - 1 to 64 bytes
+   * @returns a name for `findByUsername`; null or undefined for other handles
+   */
+  username?:
+    | ((
+        handle: Uint8Array,
+      ) => string | number | null | undefined | Promise<string | number | null | undefined>)
+    | undefined
   /** Passkeys that a user may have, 1 to 100. Default 20. */
   most?: number | undefined
   /** More options of the routes, such as hooks. */
@@ -53,8 +71,15 @@ export interface Passkey {
   readonly publicKey: string
   /** The signature counter at the last use; 0 for a passkey that has none. */
   readonly counter: number
-  /** The time of the last challenge that it has signed, in microseconds since 1970: older ones are rejected. */
+  /** The time of the last challenge that it has signed, in microseconds since 1970; 0 for none. */
   readonly at: number
+  /**
+   * The challenges that it has signed, at most 32, so that each works once. Without it, a challenge that is older than
+   * {@link at} is rejected.
+   */
+  readonly used?: readonly string[] | undefined
+  /** The user handle that it keeps, in base64url. Without it: the `sub` of the user as JSON. */
+  readonly handle?: string | undefined
   /** How browsers reach it, such as `internal` or `hybrid`. */
   readonly transports: readonly string[]
   /** The model of the authenticator or password manager: a UUID, of zeros where it is not told. */
@@ -70,7 +95,7 @@ export interface Passkey {
 }
 
 /** Published when a passkey was added, used for a login, or removed. */
-export interface PasskeyEvent {
+export interface PasskeyEvent extends OfRegistration {
   /** The action that is completed. After `used`, the login may still fail. */
   readonly action: 'added' | 'used' | 'removed'
   /** The claim `sub` of the tokens of the user. */

@@ -123,8 +123,8 @@ export type ThrottleOptions = {
   /** Failures for one username from one address. Default 10. */
   perUsername?: number | undefined
   /**
-   * Failures from one address. An IPv6 address counts by its first 64 bits, or by its first 48 bits once 16 networks of
-   * 64 bits among them have failed. Default 100.
+   * Failures from one address. For IPv6, both limits are those of a /64; its /56 has four times as many, and its /48
+   * sixteen times. Default 100.
    */
   perAddress?: number | undefined
   /** Seconds after the first failure until the counter is reset. Default 900. */

@@ -31,9 +31,7 @@ export interface AuthnRoute {
   readonly source: 'route' | 'scope' | 'plugin' | 'none'
   /** The prefix of the scope that has the mark, empty for none; null if no scope has it. */
   readonly sourcePrefix: string | null
-  /**
-   * The prefix of the nearest registration of the plugin, whose authenticators it uses; `/` for none.
-   */
+  /** The nearest registration of the plugin, whose authenticators it uses, as its `app.authn.registration` has it. */
   readonly registration: string
   /** Whether Fastify added it to a GET route (`exposeHeadRoutes`). */
   readonly isAutomaticHead: boolean

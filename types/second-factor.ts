@@ -1,11 +1,13 @@
 import type { FastifyRequest, RouteShorthandOptions } from 'fastify'
+import type { StoreResult } from './store-result.js'
 import type { StoredUser } from './user-service.js'
+import type { OfRegistration } from './events.js'
 
 /** Codes of an authenticator app (TOTP), recovery codes and remembered devices: the option `secondFactor`. */
 export interface SecondFactorOptions<Stored extends object = StoredUser> {
   /**
    * 1 to 5 secrets of at least 32 bytes, which encrypt what is stored (AES-256-GCM): the first one encrypts, all decrypt.
-   * Use others than in `jwt`, and never lose them: what no secret opens is an internal error (500).
+   * A key of `jwt` makes startup fail. Never lose them: what no secret opens is an internal error (500).
    */
   key: string | Uint8Array | readonly (string | Uint8Array)[]
   /** The name of the app in authenticator apps, without a colon. */
@@ -15,9 +17,13 @@ export interface SecondFactorOptions<Stored extends object = StoredUser> {
    * with `is not distinct from` in SQL.
    *
    * @param user - the object that `findByUsername` returned
-   * @returns something truthy if it was stored, else a falsy value
+   * @returns whether it was stored
    */
-  update(user: Stored, after: string | null, before: string | null): unknown
+  update(
+    user: Stored,
+    after: string | null,
+    before: string | null,
+  ): StoreResult | PromiseLike<StoreResult>
   /**
    * The field of the stored user with the text that `update` stores, null for none. `request.user` does not have it. A
    * user without the field is an internal error (500). Default `secondFactor`.
@@ -67,7 +73,7 @@ export interface SecondFactorStats {
 }
 
 /** Published when a second factor was changed, and when a code was wrong. */
-export interface SecondFactorEvent {
+export interface SecondFactorEvent extends OfRegistration {
   /** What has happened. */
   readonly action: 'enabled' | 'disabled' | 'failed' | 'recovery-code-used' | 'recovery-codes'
   /** The claim `sub` of the tokens of the user. */

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { AuthnEvent } from './events.js'
+import type { AuthnEvent, OfRegistration } from './events.js'
 import type { LoginBody } from './login.js'
 import type { SessionStoreFactory } from './sessions.js'
 
@@ -26,6 +26,11 @@ export interface SessionsOptions {
    * one whose login is the longest time ago.
    */
   maxPerUser?: number | undefined
+  /**
+   * Whether your own code begins sessions with several factors, by `begin(…, { amr: ['mfa'] })`. Startup then accepts the
+   * mark `mfa` where no other option can meet it. Default `false`.
+   */
+  mfa?: boolean | undefined
   /**
    * Tells the sessions of several registrations apart. Each registration of an app, and each app that uses the same
    * store, needs its own. Default `default`.
@@ -161,7 +166,7 @@ export interface SessionStats {
  * Published when an old refresh token was used again, at a refresh or at a logout, which counts as theft: its session
  * has been revoked.
  */
-export interface ReuseEvent extends Pick<AuthnEvent, 'request' | 'authenticator'> {
+export interface ReuseEvent extends Pick<AuthnEvent, 'registration' | 'request' | 'authenticator'> {
   /** The claim `sid` of the session's tokens. */
   readonly sid: string
   /** The claim `sub` of the session's tokens: whose session it was. */
@@ -183,7 +188,7 @@ export interface LogoutEvent extends ReuseEvent {
  * Published when a session was revoked, for whatever reason, in each process that learns of it, once: in the one that
  * revokes it at once, in others when the store reports it. Close the streams and sockets of the session.
  */
-export interface RevokedEvent {
+export interface RevokedEvent extends OfRegistration {
   /** The session: the `id` that {@link Sessions.of} returned for its requests. */
   readonly sid: string
 }

@@ -67,7 +67,8 @@ export interface UserService<Stored extends object = StoredUser> {
    * characters, or, from the claim of a token only, a finite number
    * @param request - the request to authenticate
    * @returns the user, or `null`/`undefined` when there is none
-   * @throws any error, or rejects with it, if the lookup fails: the client gets a 500, never a 401
+   * @throws any error, or rejects with it, if the lookup fails: the client gets a 500. An AuthenticationError rejects
+   * requests with a valid token, with its text; at a login and for Basic, its user counts as unknown
    */
   findByUsername(
     username: string | number,

@@ -45,8 +45,12 @@ async function authInfoOf(request: FastifyRequest): Promise<AuthInfo> {
 export async function buildApp(settings: Settings): Promise<FastifyInstance> {
   const { identifier, issuer, introspection, origins, notesOf } = settings
   const app = Fastify()
-  // Before the plugin: pages of other sites get a 403 whatever they send, which MCP demands.
-  app.addHook('onRequest', originValidation(origins.map((origin) => new URL(origin).hostname)))
+  const endpoint = new URL(identifier).pathname
+  const validateOrigin = originValidation(origins.map((origin) => new URL(origin).hostname))
+  // Before the plugin: pages of other sites get a 403 whatever they send, which MCP demands. They may read the metadata.
+  app.addHook('onRequest', async (request, reply) => {
+    if (request.routeOptions.url === endpoint) await validateOrigin(request, reply)
+  })
   await app.register(cors, {
     origin: origins,
     methods: ['GET', 'POST', 'DELETE'],
@@ -77,7 +81,7 @@ export async function buildApp(settings: Settings): Promise<FastifyInstance> {
 
   app.route({
     method: ['GET', 'POST', 'DELETE'],
-    url: new URL(identifier).pathname,
+    url: endpoint,
     // The weaker scope first: it is what a client without a token asks for.
     config: { auth: { use: 'corp', scope: { any: ['notes:read', 'notes:write'] } } },
     preHandler: toolScopes({ delete_note: 'notes:write' }),

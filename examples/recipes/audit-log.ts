@@ -4,6 +4,7 @@ export const schema = `create table audit_log (
   id bigint generated always as identity primary key,
   at timestamptz not null default now(),
   event text not null,
+  registration text not null, -- users of two registrations may have the same id
   sub text, -- the user, by the id that login.subject returns
   address text,
   details jsonb not null default '{}'
@@ -19,8 +20,8 @@ interface Row {
   readonly [detail: string]: unknown
 }
 
-const insert = `insert into audit_log (event, sub, address, details)
-values ($1, coalesce($2, (select id::text from users where email = lower($5))), $3, $4)`
+const insert = `insert into audit_log (event, registration, sub, address, details)
+values ($1, $2, coalesce($3, (select id::text from users where email = lower($6))), $4, $5)`
 const idOf = (user: object | undefined) => (user as { id: number } | undefined)?.id
 
 /** Writes a row for each event. Call it once in each process; what it returns ends it, when all rows are written. */
@@ -42,7 +43,8 @@ export function writeAuditLog(
       if (row === null) return
       const { sub, typed = null, ...details } = row
       const address = 'request' in event ? event.request.ip : null
-      const values = [name, sub === undefined ? null : String(sub), address, details, typed]
+      const id = sub === undefined ? null : String(sub)
+      const values = [name, event.registration, id, address, details, typed]
       // An error here must not end the process, nor hold the request up.
       const written = query(insert, values).catch(onError)
       pending.add(written)

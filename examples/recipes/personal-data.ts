@@ -23,7 +23,10 @@ const insert = `insert into users (email, password) values ($1, $2)
 on conflict do nothing returning id`
 const update = `update users set email = $1, password = $2
 where id = $3 and email = $4 and password = $5 returning id`
-const logOf = 'select at, event, address, details from audit_log where sub = $1 order by id'
+const logOf = `select at, event, address, details from audit_log
+where registration = $1 and sub = $2 order by id`
+const anonymize = `update audit_log set address = null, details = '{}'
+where registration = $1 and sub = $2`
 
 export async function buildApp(secret: string, query: Query): Promise<FastifyInstance> {
   const app = Fastify()
@@ -47,19 +50,19 @@ export async function buildApp(secret: string, query: Query): Promise<FastifyIns
         for (const key of await app.authn.apiKeys.list(owner)) {
           await app.authn.apiKeys.revoke(key.id, { owner })
         }
-        await query("update audit_log set address = null, details = '{}' where sub = $1", [owner])
+        await query(anonymize, [app.authn.registration, owner])
         await query('delete from users where id = $1', [id])
       },
     },
   })
 
-  const { sessions, apiKeys } = app.authn
+  const { sessions, apiKeys, registration } = app.authn
   // A session that was left open must not be enough.
   app.get('/my/data', { config: { auth: { use: 'jwt', fresh: 600 } } }, async ({ user }) => ({
     account: user,
     sessions: await sessions.list(user.id),
     apiKeys: await apiKeys.list(String(user.id)),
-    log: await query<object>(logOf, [String(user.id)]),
+    log: await query<object>(logOf, [registration, String(user.id)]),
   }))
   app.get('/me', { config: { auth: { use: ['jwt', 'apiKey'] } } }, ({ user }) => user)
   return app

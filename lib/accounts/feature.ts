@@ -38,7 +38,7 @@ export function create(context: FeatureContext<ResolvedAccounts>): Feature {
       if (!Number.isInteger(expiresIn) || expiresIn < least || expiresIn > most) {
         misuse(`found expiresIn ${expiresIn}, expected whole seconds from ${least} to ${most}`)
       }
-      if ((await tools.find(address, request)) !== null) return false
+      if (await tools.isTaken(address, request)) return false
       const link = links.make('sign-up', { email: address, invitation: data }, expiresIn)
       await tools.mails.send(request, 'invitation', address, null, link)
       return true
@@ -49,7 +49,7 @@ export function create(context: FeatureContext<ResolvedAccounts>): Feature {
     name: 'accounts',
     api,
     open(registration) {
-      const limit = accountLimits(resolved, redis)
+      const limit = accountLimits(keys.path, resolved, redis)
       const mails = new Mails(resolved.given, registration.hiddenFields, limit)
       tools = new AccountTools(resolved, links, mails, registration, app.authn.sessions)
     },

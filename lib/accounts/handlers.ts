@@ -1,12 +1,16 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { digestOf } from '../common/digest.js'
-import { faultOf, rejection } from '../errors/errors.js'
+import { isStored, notFound } from '../common/stored.js'
+import { rejection } from '../errors/errors.js'
 import { channelOf } from '../events.js'
 import { badRequest } from '../http/query.js'
+import { finishLogin } from '../login/finish.js'
+import { noClaims } from '../login/token.js'
+import { asUnknown } from '../users/user.js'
 import type { HandleOf } from '../login/feature-routes.js'
 import { emailOf } from './email.js'
 import { linkInvalid, accountDigest, type OpenedLink, type Page } from './links.js'
-import { ask, changed, type AccountTools } from './tools.js'
+import { ask, notStored, type AccountTools } from './tools.js'
 
 interface Body {
   readonly email: string
@@ -25,13 +29,13 @@ function accepted(reply: FastifyReply) {
 }
 
 async function recipientOf(
-  { mails }: AccountTools,
+  { mails: { limits } }: AccountTools,
   { email: text }: Body,
-  { ip }: FastifyRequest,
+  request: FastifyRequest,
   kind: 'sign-up' | 'reset',
 ) {
   const email = emailOf(text)
-  await mails.limits.request(ip, kind, email ?? undefined)
+  await limits.request(request, email === null ? null : limits.asked(kind, request, email))
   return email ?? badRequest(noAddress)
 }
 
@@ -73,10 +77,10 @@ export const signUp: Handle = async (tools, body, request, reply) => {
   const { mails } = tools
   const email = await recipientOf(tools, body, request, 'sign-up')
   mails.later(reply, async () => {
-    const account = await tools.find(email, request)
+    const account = await tools.find(email, request).catch(asUnknown(request))
     if (account !== null) return tools.sendReset('account-exists', account, request)
-    const link = tools.links.make('sign-up', { email })
-    return mails.sendRequested(request, 'sign-up', email, null, link)
+    if (!(await mails.hasRoom(mails.limits.mailbox(email), request, 'sign-up'))) return undefined
+    return mails.send(request, 'sign-up', email, null, tools.links.make('sign-up', { email }))
   })
   return accepted(reply)
 }
@@ -84,43 +88,40 @@ export const signUp: Handle = async (tools, body, request, reply) => {
 const unseen =
   'accounts.create() has stored an account, but findByUsername does not find it, so its user was not logged in. It may ask a replica that is behind: here it has to see the last write'
 
-export const finishSignUp = withLink('sign-up', async (claims, tools, body, request, reply) => {
+export const finishSignUp = withLink('sign-up', async (claims, ...given) => {
+  const [tools, body, request, reply, started] = given
   const { email = '', invitation } = claims
   await requireFree(tools, email, request)
   const passwordHash = await tools.hash(body.password, email, request)
   const account = { email, passwordHash, ...(invitation !== undefined && { invitation }) }
-  const isCreated = await ask(() => tools.resolved.given.create(account, request))
-  if (!isCreated) throw linkInvalid(taken)
+  const result = await ask<unknown>(() => tools.resolved.given.create(account, request))
+  if (!isStored(result, 'ERR_AUTH_ACCOUNTS', 'accounts.create')) throw linkInvalid(taken)
   const created = await tools.find(email, request)
-  // `create` may have resolved to the result of a query, which is truthy even if the address is taken. Without this check,
-  // the client would be logged in to the account that has the address.
-  if (created !== null && created.values.passwordHash !== passwordHash) {
-    const text =
-      'accounts.create() has resolved to something truthy, but findByUsername finds another account. It has to resolve to a falsy value if the address is taken.'
-    throw faultOf('ERR_AUTH_ACCOUNTS', new TypeError(text))
-  }
+  // `create` may have returned an older row. The client would be logged in to the account that has the address.
+  if (created !== null && created.values.passwordHash !== passwordHash)
+    throw notFound('ERR_AUTH_ACCOUNTS', 'accounts.create', 'findByUsername')
   tools.created += 1
   const later = (): null => {
     request.log.error({ authenticator: 'account' }, unseen)
     return null
   }
   if (created === null) return later()
-  const sub = await tools.subOf(created, request)
-  channelOf('account').publish({ action: 'created', sub: String(sub), request })
-  await tools.mails.limits.forget(email)
-  try {
-    return await tools.sessions.begin(email, request, reply)
-  } catch (error) {
-    // Another replica may have been asked this time.
-    if ((error as { code?: unknown }).code === 'ERR_AUTH_LOGIN_REFUSED') return later()
-    throw error
-  }
+  const sub = await tools.subOf(created, request, noClaims)
+  const { name: registration } = tools.registration
+  const event = { action: 'created', sub: String(sub), request, registration } as const
+  channelOf('account').publish(event)
+  await tools.mails.limits.forget(email, sub, request)
+  // Another replica may be asked this time.
+  const { user = null } = (await tools.find(email, request)) ?? {}
+  if (user === null) return later()
+  const login = { username: email, user, started, confirm: async () => undefined }
+  return finishLogin(tools.registration, request, reply, { ...login, authentication: {} })
 })
 
 export const forgotPassword: Handle = async (tools, body, request, reply) => {
   const email = await recipientOf(tools, body, request, 'reset')
   tools.mails.later(reply, async () => {
-    const account = await tools.find(email, request)
+    const account = await tools.find(email, request).catch(asUnknown(request))
     if (account !== null) return tools.sendReset('reset', account, request)
     // A link that is not sent, so that an unknown address takes as much work as a known one.
     return tools.links.make('reset', { sub: email, state: email })
@@ -134,7 +135,7 @@ export const resetPassword = withLink('reset', async (claims, tools, body, reque
   const account = await tools.ofLink(claims, request)
   const sub = await tools.subOf(account, request)
   const hash = await tools.hash(password, account.values.email, request)
-  if (!(await tools.setPassword(account, sub, hash, request))) throw linkInvalid(changed)
+  if (!(await tools.setPassword(account, sub, hash, request))) throw linkInvalid(notStored)
   // A user who has forgotten the password has often been throttled.
   await tools.registration.attempts.openAttempt(account.name, password, request).succeeded()
   tools.tell('password-reset', 'password-changed', account, sub, reply)
@@ -156,7 +157,7 @@ async function storePassword(
 const setPassword = withLink('set', async (claims, ...given) => {
   const [tools, , request] = given
   const own = await tools.ofOwnLink(claims, request)
-  return storePassword(own, linkInvalid(changed), ...given)
+  return storePassword(own, linkInvalid(notStored), ...given)
 })
 
 export const changePassword: Handle = async (...given) => {
@@ -166,7 +167,7 @@ export const changePassword: Handle = async (...given) => {
   const wrong = (cause: string): Error => rejection('auth.current-password', { cause })
   if (!tools.own(request).hasPassword) throw wrong('no password')
   const own = await tools.prove(request, currentPassword)
-  return storePassword(own, wrong(changed), ...given)
+  return storePassword(own, wrong(notStored), ...given)
 }
 
 /** Its link works in a session of the user alone: an address that is not verified may be that of a stranger. */
@@ -177,7 +178,8 @@ export const requestPassword: Handle = async (tools, _body, request, reply) => {
   }
   const { account, sub } = await tools.prove(request, undefined)
   // By user, and not by mailbox: anyone who knows the address could use up its e-mails.
-  await tools.mails.limits.request(request.ip, 'set', String(sub))
+  const { limits } = tools.mails
+  await limits.request(request, limits.ofUser('set', sub))
   tools.mails.later(reply, () => {
     const link = tools.links.make('set', { sub, state: accountDigest(values) })
     return tools.mails.send(request, 'set-password', values.email, account.user, link)
@@ -189,16 +191,19 @@ export const changeEmail: Handle = async (tools, body, request, reply) => {
   const { account, sub } = await tools.prove(request, body.currentPassword)
   const { user, values } = account
   const { mails, links } = tools
+  const { limits } = mails
   const email = emailOf(body.email)
-  await mails.limits.request(request.ip, 'change', email === null ? undefined : String(sub))
+  await limits.request(request, email === null ? null : limits.ofUser('change', sub))
   if (email === null) return badRequest(noAddress)
   mails.later(reply, async () => {
-    const isTaken = (await tools.find(email, request)) !== null
+    const isTaken = await tools.isTaken(email, request)
     const link = links.make('email', { sub, state: accountDigest(values), email })
     const wayOut = await tools.resetLink(account, request)
+    // The owner of a taken address gets none: any user could request it again and again.
+    const confirms =
+      !isTaken && (await mails.hasRoom(limits.newMailbox(email), request, 'email-confirm'))
     await Promise.all([
-      // The owner of a taken address gets none: any user could request it again and again.
-      isTaken || mails.send(request, 'email-confirm', email, user, link),
+      confirms && mails.send(request, 'email-confirm', email, user, link),
       // Sent in both cases: otherwise it would tell the user which addresses have accounts.
       mails.send(request, 'email-change', values.email, user, wayOut),
     ])
@@ -217,7 +222,7 @@ export const confirmEmail = withLink('email', async (claims, tools, _body, reque
     await requireFree(tools, email, request)
     throw error
   })
-  if (!isStored) throw linkInvalid(changed)
+  if (!isStored) throw linkInvalid(notStored)
   tools.tell('email-changed', 'email-changed', account, sub, reply)
   return null
 })

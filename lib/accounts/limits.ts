@@ -1,20 +1,25 @@
+import type { FastifyRequest } from 'fastify'
 import { digestOf } from '../common/digest.js'
 import { rejection } from '../errors/errors.js'
 import { Counters } from '../throttle/counters.js'
-import { clientOf } from '../throttle/throttle.js'
+import { networksOf, widened } from '../throttle/throttle.js'
 import type { RedisCounters } from '../throttle/redis-counters.js'
 import type { ResolvedAccounts } from './options.js'
 
 /** A limit on how often something may be done in so many seconds, from the first time on. */
-type Quota = Readonly<Record<'most' | 'seconds', number> & { key: string }>
+export type Quota = Readonly<Record<'most' | 'seconds', number> & { key: string }>
 
 /** The most passwords that can be tried with one link. */
 const mostTries = 10
 
 export type AccountLimits = ReturnType<typeof accountLimits>
 
-/** Counts requests for e-mails and uses of links, in this process and, while Redis is there, in all of them. */
+/**
+ * Counts requests for e-mails and uses of links, in this process and, while Redis is there, in all of them.
+ * @param path - of the login, which tells the counts in Redis from those of other registrations
+ */
 export function accountLimits(
+  path: string,
   { limits: { perRecipient, perAddress, window }, linkExpiry }: ResolvedAccounts,
   redis: Promise<RedisCounters | null>,
 ) {
@@ -37,26 +42,39 @@ export function accountLimits(
     }
     return 0
   }
-  const client = (ip: string | undefined): Quota => {
-    return { key: `mails-by:${clientOf(ip)}`, most: perAddress, seconds: window }
-  }
+  const clients = (ip: string | undefined): Quota[] =>
+    networksOf(ip).map((network, at) => {
+      return { key: `${path}:mails-by:${network}`, most: widened(perAddress, at), seconds: window }
+    })
   /** The count of a recipient ends with the links, or it would lock the recipient out. Redis must not learn addresses. */
-  const recipient = (kind: RequestKind | 'to', who: string): Quota => {
-    const key = `mails-${kind}:${digestOf(who.toLowerCase())}`
+  const recipient = (kind: string, ...of: string[]): Quota => {
+    const key = `${path}:mails-${kind}:${digestOf(JSON.stringify(of))}`
     return { key, most: perRecipient, seconds: Math.min(window, linkExpiry) }
   }
+  const mailbox = (address: string, sub?: string | number): Quota =>
+    recipient('to', address.toLowerCase(), String(sub))
+  const asked = (
+    kind: 'sign-up' | 'reset',
+    { ip, hostname }: FastifyRequest,
+    address: string,
+  ): Quota => recipient(kind, String(networksOf(ip)[0]), hostname, address.toLowerCase())
   return {
     count,
-    /** Limits e-mails to a mailbox. Requests are counted apart, by the typed address, since some of them send nothing. */
-    mailbox: (address: string) => recipient('to', address),
+    /** Limits e-mails that any client can request, by mailbox and account: it may have accounts at several tenants. */
+    mailbox,
+    /** Limits changes to an address, by all accounts: no account alone may keep another one from it. */
+    newMailbox: (address: string) => ({ ...recipient('new', address), most: 2 * perRecipient }),
+    /** By client and host, since some send nothing: a stranger, maybe at another tenant, must not use up the owner's. */
+    asked,
+    ofUser: (kind: 'change' | 'set', sub: string | number) => recipient(kind, String(sub)),
     /** Limits the uses of a link, for as long as it works with the longest `clockTolerance`. */
     link: ({ jti, exp }: { readonly jti: string; readonly exp: number }): Quota => {
       const seconds = Math.ceil(exp - Date.now() / 1000) + 300
       return { key: `link:${jti}`, most: mostTries, seconds }
     },
-    /** @param who - undefined for what is no address. @throws (rejects) ERR_AUTH_TOO_MANY_MAILS */
-    async request(ip: string | undefined, kind: RequestKind, who?: string): Promise<void> {
-      const wait = await count(client(ip), ...(who === undefined ? [] : [recipient(kind, who)]))
+    /** @param quota - null for a wrong address. @throws (rejects) ERR_AUTH_TOO_MANY_MAILS */
+    async request({ ip }: FastifyRequest, quota: Quota | null): Promise<void> {
+      const wait = await count(...clients(ip), ...(quota === null ? [] : [quota]))
       if (wait === 0) return
       throw rejection('auth.too-many-mails', { retryAfter: Math.max(1, Math.ceil(wait / 1000)) })
     },
@@ -68,14 +86,12 @@ export function accountLimits(
      * Deletes the counts of a mailbox whose links have become invalid. Changes of address still count: with new passwords in
      * between, an account could have any number of e-mails sent to a stranger.
      */
-    async forget(email: string): Promise<void> {
-      const keys = (['to', 'sign-up', 'reset'] as const).map((kind) => recipient(kind, email).key)
+    async forget(email: string, sub: string | number, request: FastifyRequest): Promise<void> {
+      const asks = (['sign-up', 'reset'] as const).map((kind) => asked(kind, request, email))
+      const keys = [mailbox(email), mailbox(email, sub), ...asks].map(({ key }) => key)
       for (const key of keys) memory.delete(key)
       const counters = await redis
       if (counters !== null) await Promise.all(keys.map((key) => counters.delete(key)))
     },
   }
 }
-
-/** Requests for e-mails. Those of the kinds `change` and `set` are counted by the user, others by the address. */
-type RequestKind = 'sign-up' | 'reset' | 'change' | 'set'

@@ -2,7 +2,7 @@ import { finished } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { viewOf } from '../users/view.js'
-import type { AccountLimits } from './limits.js'
+import type { AccountLimits, Quota } from './limits.js'
 import type { Link } from './links.js'
 import type { AccountMail, AccountMailKind, AccountsOptions } from '../../types/accounts.js'
 
@@ -33,11 +33,12 @@ export class Mails {
     this.sendMail = (mail) => options.sendMail(mail)
   }
 
-  /** Sends an e-mail that any client can request, unless its mailbox has got too many. See {@link send}. */
-  async sendRequested(...mail: Parameters<Mails['send']>): Promise<void> {
-    const [{ log }, kind, to] = mail
-    if (!to || (await this.limits.count(this.limits.mailbox(to))) === 0) return this.send(...mail)
-    log.info({ authenticator: 'account', kind }, 'An e-mail was not sent: its mailbox got too many')
+  /** Counts an e-mail to a mailbox that may be a stranger's. Where there are too many, the log says so. */
+  async hasRoom(quota: Quota, { log }: FastifyRequest, kind: AccountMailKind): Promise<boolean> {
+    const hasRoom = (await this.limits.count(quota)) === 0
+    const about = { authenticator: 'account', kind }
+    if (!hasRoom) log.info(about, 'An e-mail was not sent: its mailbox got too many')
+    return hasRoom
   }
 
   /** Sends none to a user without an address. */

@@ -1,15 +1,16 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { isStored } from '../common/stored.js'
 import { declaredProperty, isDeclared } from '../common/objects.js'
 import { askApp } from '../errors/ask.js'
-import { faultOf, rejection } from '../errors/errors.js'
+import { faultOf, isAuthenticationError, rejection } from '../errors/errors.js'
 import { channelOf } from '../events.js'
 import { finishLogin } from '../login/finish.js'
 import { levelOf, requireOwnSession, requireRecentLogin } from '../login/own-session.js'
-import { claimsMaker, issuedAfter, type OwnClaims } from '../login/token.js'
+import { claimsMaker, issuedAfter, noClaims, type OwnClaims } from '../login/token.js'
 import { noPasswordField } from '../passwords/check.js'
 import { nfcOf } from '../passwords/nfc.js'
 import { localClaimsOf } from '../request/state.js'
-import { findUserOf } from '../users/user.js'
+import { asUnknown, findUserOf } from '../users/user.js'
 import { linkInvalid, accountDigest, type LinkClaims, type Links } from './links.js'
 import type { Mails } from './mails.js'
 import type { ResolvedAccounts } from './options.js'
@@ -37,7 +38,9 @@ export interface Account {
 
 export const ask = <T>(work: () => T | Promise<T>): Promise<T> => askApp('ERR_AUTH_ACCOUNTS', work)
 
-export const changed = 'the account has changed meanwhile'
+const changed = 'the account has changed meanwhile'
+
+export const notStored = `accounts.update() has stored nothing: ${changed}, or update compares null with "=", or returns nothing`
 
 const fault = (cause: unknown): Error => faultOf('ERR_AUTH_ACCOUNTS', cause)
 
@@ -72,6 +75,12 @@ export class AccountTools {
     return user === null ? null : this.accountOf(user, name)
   }
 
+  /** Whether an address has an account, also where the app rejects its user. */
+  async isTaken(email: string, request: FastifyRequest): Promise<boolean> {
+    const isRejected = (error: unknown): boolean => asUnknown(request)(error) === null
+    return this.find(email, request).then(Boolean, isRejected)
+  }
+
   /** Reads the account of a user. @throws ERR_AUTH_ACCOUNTS, ERR_AUTH_PASSWORD_FIELD if the user lacks a field */
   accountOf(user: object, found: string | number): Account {
     const { emailField } = this.resolved
@@ -91,9 +100,12 @@ export class AccountTools {
     throw fault(new TypeError(text))
   }
 
-  /** The name of a user in tokens. @throws (rejects) AuthenticationFault */
-  async subOf({ user, name, values }: Account, request: FastifyRequest): Promise<string | number> {
-    const { sub } = await this.#claimsOf(name, request, user)
+  /** The name of a user in tokens. @throws (rejects) AuthenticationFault; and what `login.claims` rejects with, unless `claims` take its place */
+  async subOf({ user, name, values }: Account, request: FastifyRequest, claims?: typeof noClaims) {
+    const { sub } = await this.#claimsOf(name, request, user).catch((error: unknown) => {
+      if (claims === undefined || !isAuthenticationError(error)) throw error
+      return this.#claimsOf(name, request, user, claims)
+    })
     if (String(sub).toLowerCase() !== values.email?.toLowerCase()) return sub
     const text =
       'login.subject returned the address, so that the next user of that address would find the sessions of this one. Return an id from it, by which findByUsername finds the user too.'
@@ -162,7 +174,8 @@ export class AccountTools {
 
   /** @returns whether the account was still the same */
   async update({ user, values }: Account, after: AccountValues, before = values): Promise<boolean> {
-    return Boolean(await ask(() => this.resolved.given.update(user as never, after, before)))
+    const update = (): unknown => this.resolved.given.update(user, after, before)
+    return isStored(await ask(update), 'ERR_AUTH_ACCOUNTS', 'accounts.update')
   }
 
   /**
@@ -207,15 +220,21 @@ export class AccountTools {
   /** A link to reset the password; undefined for a user who has none: an address from a provider may not be verified. */
   async resetLink(account: Account, request: FastifyRequest) {
     if (!account.hasPassword) return undefined
-    const claims = { sub: await this.subOf(account, request), state: accountDigest(account.values) }
-    return this.links.make('reset', claims)
+    const sub = await this.subOf(account, request, noClaims)
+    return this.links.make('reset', { sub, state: accountDigest(account.values) })
   }
 
   async sendReset(kind: AccountMailKind, account: Account, request: FastifyRequest) {
     const { user, values } = account
     const link = await this.resetLink(account, request)
     const sent = link ? kind : 'no-password'
-    return this.mails.sendRequested(request, sent, values.email, user, link)
+    if (!values.email) return
+    const quota = this.mails.limits.mailbox(
+      values.email,
+      await this.subOf(account, request, noClaims),
+    )
+    if (await this.mails.hasRoom(quota, request, sent))
+      await this.mails.send(request, sent, values.email, user, link)
   }
 
   /** Publishes what was done, and tells the mailbox. */
@@ -227,8 +246,9 @@ export class AccountTools {
     reply: FastifyReply,
   ): void {
     const { request } = reply
-    channelOf('account').publish({ action, sub: String(sub), request })
-    const forgotten = values.email && this.mails.limits.forget(values.email)
+    const { name: registration } = this.registration
+    channelOf('account').publish({ action, sub: String(sub), request, registration })
+    const forgotten = values.email && this.mails.limits.forget(values.email, sub, request)
     this.mails.later(reply, async () => {
       await forgotten
       await this.mails.send(request, kind, values.email, user)

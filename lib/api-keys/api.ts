@@ -65,6 +65,7 @@ export function apiKeysApi(
   limit: number,
   client: Pick<StoreClient<ApiKeyStore>, 'call'>,
   forget: (id: string) => void,
+  registration = '',
 ): ApiKeys {
   /** For null, the key may be of any owner. */
   async function find(id: string, of: string | null): Promise<ApiKeyInfo | null> {
@@ -74,6 +75,8 @@ export function apiKeysApi(
 
   const change = (id: string, call: (store: ApiKeyStore) => Promise<boolean>): Promise<boolean> =>
     client.call(call).finally(() => forget(id))
+
+  const about = ({ id, owner, name }: ApiKeyInfo) => ({ id, owner, name, registration })
 
   return {
     async issue(given) {
@@ -125,5 +128,3 @@ const isId = (value: unknown): boolean =>
   typeof value === 'string' && /^[0-9A-Za-z]{16}$/.test(value)
 
 const textOf = (of: string | number | null): string | null => of?.toString() ?? null
-
-const about = ({ id, owner, name }: ApiKeyInfo) => ({ id, owner, name })

@@ -40,17 +40,19 @@ export function apiKeyAuthenticator(
     const extra = extraOf(request)
     const { userServiceTimeout: timeout } = options
     // The mode 'try' lets the request pass, and its handler must not see the key.
-    if (user !== undefined) {
-      const ask = () => user(shown.owner, request)
-      return askForUser(ask, timeout, 'user() of apiKeys').catch((error: unknown) => {
-        extra.apiKey = undefined
-        throw error
-      })
+    const withoutKey = (error: unknown): never => {
+      extra.apiKey = undefined
+      throw error
     }
-    return findUser(userService as UserService, shown.owner, request, timeout, (found) => {
-      if (found === null) extra.apiKey = undefined
-      return requireUser(found)
-    })
+    try {
+      const found =
+        user === undefined
+          ? findUser(userService as UserService, shown.owner, request, timeout, requireUser)
+          : askForUser(() => user(shown.owner, request), timeout, 'user() of apiKeys')
+      return found instanceof Promise ? found.catch(withoutKey) : found
+    } catch (error) {
+      return withoutKey(error)
+    }
   }
 
   async function enterLater(request: FastifyRequest, text: string): Promise<object> {

@@ -45,7 +45,8 @@ export function create(context: FeatureContext<ResolvedApiKeys>): Feature {
     patience: 2,
   })
   const lookup = keyLookup(client, cache)
-  const apiWith = (limit: number): ApiKeys => apiKeysApi(prefix, limit, client, lookup.forget)
+  const apiWith = (limit: number): ApiKeys =>
+    apiKeysApi(prefix, limit, client, lookup.forget, context.registration)
   const authenticator = apiKeyAuthenticator(prefix, header, userService, user, lookup)
   const onPass: Feature['onPass'] = ({ headers }, reply) => {
     // RFC 9111 §3.5 keeps shared caches from storing only responses to requests with `Authorization`.

@@ -7,11 +7,11 @@ import type { RequireMarksOptions } from '../../types/options.js'
 /** The record of an app: a Fastify root instance with all its scopes. */
 export type AppRecord = ReturnType<typeof createRecord>
 
-export function createRecord(root: FastifyInstance) {
+export function createRecord(root: FastifyInstance, scopes: readonly FastifyInstance[]) {
   return {
     root,
     shared: { hashing: null, throttles: [] } as SharedHashing & SharedThrottles,
-    instances: [root],
+    instances: [...scopes],
     routes: [] as DeclaredRoute[],
     // `isVoid`: it makes no scope, so that its mark has no effect. Marks are checked when the app gets ready, since
     // nothing would catch an error of a plugin that is loaded later.

@@ -1,11 +1,14 @@
 // All that we assume about the internals of Fastify and of its plugins. Each assumption has a test, whose failure says
 // what has changed: test/app/fastify.test.ts.
 import { subscribe } from 'node:diagnostics_channel'
-import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
+import type { FastifyInstance, FastifyRequest, onRouteHookHandler, RouteOptions } from 'fastify'
 import { isThenable } from '../common/objects.js'
+import { wrongMark } from '../errors/errors.js'
 
 export const loadFirst =
-  "Import fastify-authn before you call Fastify(): not in app.register(require('fastify-authn')), which may be too late. fastify-cli calls Fastify() itself: write import 'fastify-authn' or require('fastify-authn') on the first line of app.js or app.ts, or run: fastify start -r fastify-authn app.js"
+  'Import fastify-authn before you call Fastify(): with fastify-cli, on the first line of app.js or app.ts.'
+
+export const loadedLate = `the package was loaded after routes or scopes of the app had been declared, so it does not know their marks. ${loadFirst}`
 
 /** Calls back with every root instance that is made from now on, before anything can be declared in it. */
 export function onInstance(made: (root: FastifyInstance) => void): void {
@@ -70,16 +73,70 @@ export function watchRegister(
   root.register = watched as never
 }
 
-/** Whether routes or inner scopes were declared already; true also where that is unknown. */
-export function hasDeclarations(root: FastifyInstance): boolean {
-  const key = symbolOf(root, 'fastify.children')
-  const scopes: unknown = key && (root as unknown as Record<symbol, unknown>)[key]
-  return !Array.isArray(scopes) || scopes.length > 0 || root.printRoutes() !== '(empty tree)'
+/** A plugin of avvio. `server`: its own scope or, if it has none, the one around it. `isAfter`: of `after()`. */
+interface AvvioPlugin {
+  emit(this: AvvioPlugin, event: string, ...about: unknown[]): boolean
+  readonly func: object
+  readonly server: FastifyInstance
+  options: unknown
+  readonly isAfter: boolean
+}
+
+/**
+ * Calls back for the plugins of an app that was made before the package was loaded: for each that starts from now on,
+ * and for those around this one, when they are loaded. avvio tells that by the method `emit` of the class that plugins
+ * have in common, which is found because avvio calls a function of options as a method of its plugin.
+ * @param see - returns the options to use
+ */
+export function watchPlugins(
+  app: FastifyInstance,
+  see: (plugin: AvvioPlugin, isStarting: boolean) => unknown,
+): void {
+  const root = rootOf(app)
+  const seen = new WeakSet()
+  const probe = async (): Promise<void> => void (seen.has(probe) || wrongMark(loadedLate))
+  function watch(this: AvvioPlugin | undefined): object {
+    if (typeof this?.emit !== 'function' || this.func !== probe) return {}
+    const plugins = Object.getPrototypeOf(this) as AvvioPlugin
+    const { emit } = plugins
+    plugins.emit = function watched(event, ...about) {
+      const isStarting = event === 'start'
+      const isNews = isStarting || (event === 'loaded' && !seen.has(this))
+      if (isNews && !this.isAfter && isWithin(this.server, root)) {
+        seen.add(this).add(this.func)
+        this.options = see(this, isStarting)
+      }
+      return emit.call(this, event, ...about)
+    }
+    return {}
+  }
+  // As if it was wrapped by fastify-plugin: it needs no scope.
+  app.register(Object.assign(probe, { [Symbol.for('skip-override')]: true }), watch as never)
+}
+
+/** All scopes of an app, from the root. @throws ERR_AUTH_MARK where it has routes, or where that is unknown */
+export function scopesWithoutRoutes(scope: FastifyInstance): FastifyInstance[] {
+  const inner = hiddenOf<FastifyInstance[]>(scope, 'fastify.children')
+  if (inner === undefined || scope.printRoutes() !== '(empty tree)') return wrongMark(loadedLate)
+  return [scope, ...inner.flatMap((each) => scopesWithoutRoutes(each))]
+}
+
+/** Adds a hook to scopes, since one that exists does not inherit it any more, before the hooks that are there. */
+export function onRouteFirst(scopes: readonly FastifyInstance[], hook: onRouteHookHandler): void {
+  for (const scope of scopes) {
+    scope.addHook('onRoute', hook)
+    const hooks = hiddenOf<{ onRoute: unknown[] }>(scope, 'fastify.hooks')?.onRoute
+    hooks?.unshift(...hooks.splice(-1))
+  }
 }
 
 /** A symbol of Fastify, which does not export it, among the keys of an object. */
 function symbolOf(object: object, name: string): symbol | undefined {
   return Object.getOwnPropertySymbols(object).find(({ description }) => description === name)
+}
+
+function hiddenOf<Value>(object: object, name: string): Value | undefined {
+  return (object as Record<symbol, Value | undefined>)[symbolOf(object, name) as symbol]
 }
 
 let kContext: symbol | undefined
@@ -95,8 +152,7 @@ export function configOf(request: FastifyRequest): object | undefined {
 
 /** Whether Fastify reads a body with a method, which `addHttpMethod()` can change; true also where that is unknown. */
 export function mayReadBody(root: FastifyInstance, method: string): boolean {
-  const key = symbolOf(root, 'fastify.acceptedHTTPMethods')
-  const methods = key && (root as unknown as Record<symbol, { bodyless?: Set<string> }>)[key]
+  const methods = hiddenOf<{ bodyless?: Set<string> }>(root, 'fastify.acceptedHTTPMethods')
   return methods?.bodyless?.has(method) !== true
 }
 

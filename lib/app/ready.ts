@@ -1,8 +1,8 @@
-import { readsBasic } from '../authenticators/any-of.js'
-import { checkSharedTokens } from '../authenticators/shared-keys.js'
+import { membersOf, readsBasic } from '../authenticators/any-of.js'
+import { acceptSameTokens, checkSharedTokens } from '../authenticators/shared-keys.js'
 import { listOf } from '../common/list-of.js'
-import { wrongOption } from '../errors/errors.js'
-import { parseMark, isMark } from '../marks/mark.js'
+import { wrongMark, wrongOption } from '../errors/errors.js'
+import { parseMark, isMark, routeName } from '../marks/mark.js'
 import { hasCors, isAutomaticHead, isWithin } from './fastify.js'
 import { pluginRouteOf } from '../http/plugin-route.js'
 import { registrationOf } from '../request/registration.js'
@@ -19,6 +19,7 @@ export function checkRoutes(record: AppRecord): void {
   checkSharedTokens(routes.flatMap(({ policy }) => policy ?? []))
   requiredMarks.forEach((option, scope) => requireMarks(record, scope, option))
   requireRoutes(record)
+  requireMfa(record)
   warnBasicScopes(record)
   warnLateCors(record)
   warnUndefinedHooks(record)
@@ -32,18 +33,40 @@ export function checkRoutes(record: AppRecord): void {
 }
 
 function tellFeatures({ registered }: AppRecord, routes: readonly DeclaredRoute[]): void {
+  const about = (route: DeclaredRoute) => ({ name: nameOf(route), url: route.options.url })
+  const unmarked = routes.filter((route) => markOf(route) === undefined).map(about)
   for (const registration of [...registered].flatMap((scope) => registrationOf(scope) ?? [])) {
     const own = routes.flatMap((route) => {
       const { policy } = route
       if (policy?.registration !== registration) return []
-      return [{ name: nameOf(route), policy, isHidden: isHidden(route) }]
+      return [{ ...about(route), policy, isHidden: isHidden(route) }]
     })
-    for (const feature of registration.features) feature.checkRoutes?.(own)
+    for (const feature of registration.features) feature.checkRoutes?.(own, unmarked)
   }
 }
 
 function isOfApp({ options }: DeclaredRoute): boolean {
   return !isAutomaticHead(options) && pluginRouteOf(options) === undefined
+}
+
+/** Logins with a password alone never meet `mfa`, but tokens that the app makes itself may. @throws ERR_AUTH_MARK */
+function requireMfa({ routes, registered }: AppRecord): void {
+  const all = [...registered].flatMap((scope) => registrationOf(scope) ?? [])
+  for (const { policy, options } of routes) {
+    if (!policy?.needs?.mfa) continue
+    const { registration: own, members } = policy
+    const isOwn = members.flatMap(membersOf).every((each) => each === own.authenticators.get('jwt'))
+    if (!isOwn || all.some((each) => acceptSameTokens(own, each) && mayMeetMfa(each))) continue
+    wrongMark(
+      `${routeName(options)}: found key "mfa", which no login of this app can meet. Set "secondFactor", "passkeys", or "mfa" of a provider in "loginWith"; sessions: { mfa: true } if your own code calls sessions.begin() with amr: ['mfa']; or leave "mfa" out.`,
+    )
+  }
+}
+
+function mayMeetMfa({ options, features }: Registration): boolean {
+  const { sessions, login, jwtService, authenticators } = options
+  const isPlain = sessions && login !== false && login.passwords !== false && !authenticators.jwt
+  return !isPlain || jwtService !== undefined || features.some(({ givesMfa }) => givesMfa)
 }
 
 /** Rejects a registration that protects nothing, most often in a plugin that is not wrapped by fastify-plugin. */

@@ -3,18 +3,20 @@ import { declaredProperty, isDeclared } from '../common/objects.js'
 import { wrongMark } from '../errors/errors.js'
 import { guardAgain } from '../guard/again.js'
 import { guard } from '../guard/guarded-request.js'
-import { isMark, markScope, parseMark } from '../marks/mark.js'
+import { checkBeside, isMark, markScope, parseMark, scopeMarkOf } from '../marks/mark.js'
 import { createRecord, type AppRecord } from './app-record.js'
 import {
   configOf,
   hasCors,
-  hasDeclarations,
   isShared,
-  loadFirst,
+  loadedLate,
   mayReadBody,
   nameOfPlugin,
   onInstance,
+  onRouteFirst,
   rootOf,
+  scopesWithoutRoutes,
+  watchPlugins,
   watchRegister,
 } from './fastify.js'
 import { checkRoutes, warnUnregistered } from './ready.js'
@@ -22,34 +24,47 @@ import { declareRoute, methodsOf, undefinedHooks } from './routes.js'
 
 const records = new WeakMap<FastifyInstance, AppRecord>()
 
-/** Gets every plugin of an app with its options, and returns the options to use. */
-type Watch = (root: FastifyInstance) => (plugin: unknown, options: unknown) => unknown
+/** Gets every plugin of an app with its options, and returns the options to use. `scopes`: those that exist. */
+type Watch = (root: FastifyInstance, scopes: readonly FastifyInstance[]) => Look
+
+type Look = (plugin: unknown, options: unknown) => unknown
 
 const watches: Watch[] = []
 
 /** Records every app made from now on: what it declares before it registers the plugin has to be known too. */
 export function recordApps(watch: Watch): void {
   watches.push(watch)
-  onInstance(listen)
+  onInstance((root) => watchRegister(root, listen(root, [root]).look))
 }
 
-/** The record of an app. @throws ERR_AUTH_MARK where routes or scopes were declared before the package was loaded */
+/** The record of an app. @throws ERR_AUTH_MARK where routes were declared before the package was loaded */
 export function recordOf(app: FastifyInstance): AppRecord {
   const root = rootOf(app)
   const known = records.get(root)
   if (known !== undefined) return known
-  if (hasDeclarations(root)) {
-    wrongMark(
-      `the package was loaded after routes or scopes of the app had been declared, so it does not know their marks. ${loadFirst}`,
-    )
-  }
-  return listen(root)
+  const scopes = scopesWithoutRoutes(root)
+  const { record, look } = listen(root, scopes)
+  const unknown = new Set(scopes.slice(1))
+  watchPlugins(app, ({ func, server, options }, isStarting) => {
+    if (!isStarting && !isShared(func)) {
+      unknown.delete(server)
+      readScope(record, server, options as object)
+    }
+    // The hook onRegister has read the mark of a scope that starts, unless it comes from a function.
+    return look(func, options, isStarting && scopeMarkOf(server)?.scope !== server)
+  })
+  root.addHook('onReady', async () => unknown.forEach((scope) => markScope(scope, unknownMark)))
+  return record
 }
 
-function listen(root: FastifyInstance): AppRecord {
-  const record = createRecord(root)
+/** No mark, so that startup fails for the routes that have no other. */
+const unknownMark = `unknown, because ${loadedLate}`
+
+function listen(root: FastifyInstance, scopes: readonly FastifyInstance[]) {
+  const record = createRecord(root, scopes)
   records.set(root, record)
-  root.addHook('onRoute', function declare(this: FastifyInstance, options) {
+  const watching = watches.map((watch) => watch(root, scopes))
+  onRouteFirst(scopes, function declare(options) {
     record.routes.push(declareRoute(options, this, record.routes))
     // Later, since an `onRoute` hook of another plugin may replace its hooks.
     if (record.isProtected) void this.after(() => guardBody(root, options))
@@ -62,14 +77,9 @@ function listen(root: FastifyInstance): AppRecord {
   })
   root.addHook('onRegister', (instance, options: object) => {
     record.instances.push(instance)
-    // The options may be an instance of a class.
-    if (!isDeclared(options, 'auth')) return
-    const mark = declaredProperty(options, 'auth')
-    record.scopes.push({ options, mark, isVoid: false })
-    markScope(instance, mark)
+    readScope(record, instance, options)
   })
-  const watching = watches.map((watch) => watch(root))
-  watchRegister(root, (plugin, options, isComputed) => {
+  function look(plugin: unknown, options: unknown, isComputed: boolean): unknown {
     const own: object = options ?? {}
     if (hasVoidMark(plugin, own, isComputed)) {
       record.scopes.push({ options: own, mark: declaredProperty(own, 'auth'), isVoid: true })
@@ -77,8 +87,17 @@ function listen(root: FastifyInstance): AppRecord {
     const place = `app.register(…, { prefix: ${prefixOf(own)} })`
     record.undefinedHooks.push(...undefinedHooks(own).map((hook) => `${hook} of ${place}`))
     return watching.reduce((given, each) => each(plugin, given), options)
-  })
-  return record
+  }
+  return { record, look }
+}
+
+function readScope({ scopes }: AppRecord, scope: FastifyInstance, options: object): void {
+  // The options may be an instance of a class.
+  if (!isDeclared(options, 'auth')) return
+  const mark = declaredProperty(options, 'auth')
+  scopes.push({ options, mark, isVoid: false })
+  // A mark that the plugin was registered with counts.
+  if (scopeMarkOf(scope)?.scope !== scope) markScope(scope, mark)
 }
 
 function prefixOf(options: object): string | undefined {
@@ -93,7 +112,7 @@ function checkScope({ options, mark, isVoid }: AppRecord['scopes'][number]): voi
     )
   }
   parseMark(mark, place)
-  if (!isVoid) return
+  if (!isVoid) return checkBeside(options, place, 'options', 'beside auth')
   wrongMark(
     `${place}: the mark has no effect, because the plugin is wrapped by fastify-plugin (as @fastify/autoload is) or its options are a function. Mark its routes, register it inside a plain plugin with a mark, or with @fastify/autoload write { dir, options: { auth } }.`,
   )

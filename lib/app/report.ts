@@ -49,7 +49,7 @@ function rowsOf(route: DeclaredRoute): AuthnRoute[] {
     fresh: policy?.needs?.fresh ?? null,
     authenticators: policy?.names ?? [],
     ...sourceOf(route),
-    registration: registrationOf(server)?.app.prefix || '/',
+    registration: registrationOf(server)?.name ?? '/',
     isAutomaticHead: isAutomaticHead(options),
     isLogin: /^login\b/.test(pluginRouteOf(options)?.kind ?? ''),
   }))

@@ -5,6 +5,7 @@ import { check } from '../options/check.js'
 import { defaults, withDefaults } from '../options/defaults.js'
 import { setLevel } from '../request/state.js'
 import { kNeverMeets, type Limited } from './limits.js'
+import { isSameService } from './shared-keys.js'
 import { perRegistration } from '../request/registration.js'
 import type { LevelRules } from '../request/level-rules.js'
 import type { Authenticator } from '../../types/authenticator.js'
@@ -29,7 +30,7 @@ export function basicAuthenticator<Stored extends object>(
   const { userService, passwordField, optional } = withDefaults(defaults.basicAuthenticator, given)
 
   const state = perRegistration('basicAuthenticator', (registration) => {
-    const { options: shared, hiddenFields } = registration
+    const { options: shared, hiddenFields, withSecondFactor } = registration
     const service = userService ?? shared.userService
     if (service === undefined) {
       wrongOption('option "userService" is missing: basicAuthenticator needs one that finds users.')
@@ -39,7 +40,13 @@ export function basicAuthenticator<Stored extends object>(
     return registration.passwords.basicCheck({
       userService: service,
       passwordField: field,
-      isClosed: (user) => registration.secondFactor?.isOn(user) === true,
+      // Also where another registration has the same users: a password alone must not go around their second factor.
+      isClosed: (user) =>
+        [...withSecondFactor].some(
+          (each) =>
+            (each === registration || isSameService(service, each.options.userService)) &&
+            each.secondFactor?.isOn(user) === true,
+        ),
     })
   })
 

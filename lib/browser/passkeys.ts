@@ -4,7 +4,7 @@
  */
 
 import type { Session, SessionResult } from '../../types/browser.js'
-import type { PasskeyList, Passkeys } from '../../types/browser-passkeys.js'
+import type { ListedPasskey, PasskeyList, Passkeys } from '../../types/browser-passkeys.js'
 
 export type * from '../../types/browser-passkeys.js'
 
@@ -37,22 +37,29 @@ const parts = 'clientDataJSON attestationObject authenticatorData signature user
 /** Milliseconds, less than the 10 minutes for which a challenge can be used. */
 const renewal = 540_000
 const cancelled = { ok: false, status: 0, error: null, body: null, retryAfter: null }
+const exists = { ...cancelled, error: 'This device has a passkey already.', code: 'exists' }
 const ignore = (): void => undefined
+
+// A browser has one request at a time for a page, which may call `createPasskeys` several times.
+/** Aborts the request of `autofill()` that waits for the user. */
+let autofilling: AbortController | undefined
+/** Resolves when the browser has dropped that request. */
+let ended: Promise<unknown> | undefined
+/** Whether `logIn()` or `add()` is asking the user. */
+let isBusy = false
+
+/** Safari fails if another request begins before that. */
+function endAutofill(): Promise<unknown> | undefined {
+  autofilling?.abort()
+  autofilling = undefined
+  return ended
+}
 
 /** Adds, uses and lists the passkeys of a user. The server needs the option `passkeys`. */
 export function createPasskeys(session: Session): Passkeys {
   const { navigator, PublicKeyCredential: support } = globalThis as unknown as Surroundings
-  /** Aborts the request of `autofill()` that waits for the user. */
-  let autofilling: AbortController | undefined
-  /** Resolves when the browser has dropped that request. */
-  let ended: Promise<unknown> | undefined
-
-  /** Safari fails if another request begins before that. */
-  function endAutofill(): Promise<unknown> | undefined {
-    autofilling?.abort()
-    autofilling = undefined
-    return ended
-  }
+  /** The ids of what this page has added: a replica of a database may lack them. */
+  const added = new Set<string>()
 
   /** Gets a challenge, has the browser ask the user, and sends the response. */
   async function run(
@@ -61,24 +68,35 @@ export function createPasskeys(session: Session): Passkeys {
     more: object = {},
     signal?: AbortSignal,
   ): Promise<SessionResult> {
-    const begun = await session.post(`${route}/options`, {})
-    // A page that only offers passkeys shows no error of them.
-    if (!begun.ok) return signal ? cancelled : begun
-    const { token, publicKey } = begun.body as Challenge
+    if (!signal) {
+      // A second click: the first one is still asking.
+      if (isBusy) return cancelled
+      isBusy = true
+      await endAutofill()
+    }
     try {
+      const begun = await session.post(`${route}/options`, {})
+      // A page that only offers passkeys shows no error of them.
+      if (!begun.ok) return signal ? cancelled : begun
+      const { token, publicKey } = begun.body as Challenge
       const asked = navigator.credentials[kind]({
         publicKey: decoded(publicKey),
         ...(signal && { mediation: 'conditional', signal }),
       })
-      if (signal) ended = asked.catch(ignore)
+      ended = asked.catch(ignore)
       return await session.post(route, { token, response: encoded(await asked), ...more })
     } catch (error) {
       const { name, message } = error as Error
-      return /NotAllowed|Abort/.test(name) ? cancelled : { ...cancelled, error: message }
+      if (/NotAllowed|Abort/.test(name)) return cancelled
+      // The texts of browsers are in no language of the page.
+      return /InvalidState/.test(name) ? exists : { ...cancelled, error: message }
+    } finally {
+      if (!signal) isBusy = false
     }
   }
 
   async function autofill(): Promise<SessionResult> {
+    if (isBusy) return cancelled
     const before = endAutofill()
     let round = (autofilling = new AbortController())
     await before
@@ -97,9 +115,9 @@ export function createPasskeys(session: Session): Passkeys {
     const result = await session.get('passkeys')
     if (result.ok) {
       const { rpId, userId, passkeys } = result.body as PasskeyList
-      const allAcceptedCredentialIds = passkeys.map(({ id }) => id)
-      // So the browser offers none that was removed.
-      const told = { rpId, userId, allAcceptedCredentialIds }
+      // The browser offers no others from then on, and may delete them.
+      const ids = new Set([...added, ...passkeys.map(({ id }) => id)])
+      const told = { rpId, userId, allAcceptedCredentialIds: [...ids] }
       support?.signalAllAcceptedCredentials?.(told).catch(ignore)
     }
     return result
@@ -107,19 +125,20 @@ export function createPasskeys(session: Session): Passkeys {
 
   return {
     isSupported: Boolean(support),
-    async logIn() {
-      await endAutofill()
-      return run('get', 'login/passkey')
-    },
+    logIn: () => run('get', 'login/passkey'),
     autofill,
     async add(name) {
-      await endAutofill()
-      return run('create', 'passkeys', { name })
+      const result = await run('create', 'passkeys', { name })
+      if (result.ok) added.add((result.body as ListedPasskey).id)
+      return result
     },
     list,
     async remove(id) {
       const result = await session.post('passkeys/remove', { id })
-      if (result.ok) await list()
+      if (result.ok) {
+        added.delete(id)
+        await list()
+      }
       return result
     },
     rename: (id, name) => session.post('passkeys/rename', { id, name }),

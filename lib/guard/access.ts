@@ -59,9 +59,10 @@ export function requireAccess(
 function compare(guarded: Guarded, needs: Needs, user: AuthUser, key: Key, granted: Granted): void {
   const need = needs[key]
   if (need !== null && !meets(need, granted)) {
-    return guarded.onError(
-      rejection(steps[key].error, { cause: `needs ${needsText({ [key]: need })}` }),
-    )
+    const { scope } = Object(claimsOf(guarded.request)) as { scope?: unknown }
+    const isUnread = !stateOf(guarded.request)?.grants?.scopes && Array.isArray(scope)
+    const cause = `needs ${needsText({ [key]: need })}${key === 'scope' && isUnread ? listed : ''}`
+    return guarded.onError(rejection(steps[key].error, { cause }))
   }
   if (key === 'scope' && needs.role !== null) return requireAccess(guarded, needs, user, 'role')
   finish(guarded, needs, user)
@@ -107,6 +108,8 @@ export function grantedTo(
   // Another thenable may throw, or settle twice.
   return withUserTimeout(Promise.resolve(answer), userServiceTimeout).then(accept)
 }
+
+const listed = ', and the claim "scope" is a list, which only an option such as "scopes" reads'
 
 const noRoles =
   'A user has no roles, since a field holds neither an array nor a Set of strings ("roles") nor a string ("role"); access.rolesOf may return them'

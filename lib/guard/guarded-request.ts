@@ -113,7 +113,7 @@ class GuardedRequest implements Guarded {
     const { request, policy, started, isAgain } = this
     const { logFields, authenticator } = ensureState(request)
     if (!isAgain) {
-      reportSuccess(request, user, String(authenticator), started, logFields, policy.names)
+      reportSuccess(request, user, String(authenticator), started, logFields, policy)
       if (mayHaveBody(request.raw)) this.keepForBody()
     }
     runInContext(request, user, this.done)

@@ -21,7 +21,7 @@ export function reject(guarded: Guarded, thrown: AuthenticationErrorLike): void 
   const error = explained(guarded, thrown)
   try {
     const logFields = stateOf(request)?.logFields
-    reportRejection(request, error, policy.nameFor(request), started, user, logFields, policy.names)
+    reportRejection(request, error, policy.nameFor(request), started, user, logFields, policy)
     const localized = messageOf(error, request, policy.registration)
     policy.setChallenges(error, request, reply)
     if (policy.authenticator.onUnauthorized === undefined)

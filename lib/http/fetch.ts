@@ -17,12 +17,23 @@ const bodyBytes = 256 * 1024
 /** Redirects are not followed, since they could lead into our network: `init` may have `manual` to get them. */
 const send: Send = (url, init) => fetch(url, { redirect: 'error', ...init })
 
-/** Sends a request that asks for no compression. @param by - Default: `fetch()` */
-export function request(url: URL, init: RequestInit, by = send): Promise<Response> {
+/** The codes of `fetch()` for a connection that was closed. */
+const closed = new Set<unknown>(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'])
+
+/**
+ * Sends a request that asks for no compression. It is sent again, once, if the connection was closed without an answer: a
+ * server closes unused ones at any time. @param by - Default: `fetch()` @param mayRepeat - whether a server may get it twice
+ */
+export async function request(url: URL, init: RequestInit, by = send, mayRepeat = true) {
   const headers = new Headers(init.headers)
   headers.set('accept-encoding', 'identity')
-  return by(url, { ...init, headers })
+  return by(url, { ...init, headers }).catch((error: unknown) => {
+    if (!mayRepeat || !closed.has(codeOf(error))) throw error
+    return by(url, { ...init, headers })
+  })
 }
+
+const codeOf = (error: unknown): unknown => (error as { cause?: { code?: unknown } }).cause?.code
 
 /** The signal also aborts a body that is still arriving. @throws FetchError, or an error of `fetch()` */
 export async function fetchJson(url: URL, signal: AbortSignal, by = send): Promise<unknown> {
@@ -74,9 +85,9 @@ export function jsonBodyOf({ headers }: Response, body: Buffer): unknown {
 /** The reason for the log. Other messages may quote what the server has sent, so only their code is used. */
 export function reasonOf(error: unknown): string {
   if (error instanceof FetchError) return error.message
-  const { cause } = error as { cause?: { code?: unknown } }
-  return typeof cause?.code === 'string'
-    ? `the connection failed (${cause.code})`
+  const code = codeOf(error)
+  return typeof code === 'string'
+    ? `the connection failed (${code})`
     : 'the connection failed, or the address redirects'
 }
 

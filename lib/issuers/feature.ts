@@ -41,16 +41,17 @@ export interface IssuersTesting {
 
 /** The option `issuers`: an authenticator for each. It fetches nothing before `ready()`. @throws ERR_AUTH_OPTION */
 export function create(context: FeatureContext<Resolved>): Feature {
-  const { resolved, resolvedBefore, options, jwtService, log } = context
+  const { resolved, resolvedBefore, options, jwtService, log, registration } = context
   const taken = Object.keys(options.authenticators)
   const given = options.jwt?.tokenCache
   const cache = given !== false && withDefaults(defaults.tokenCache, given)
   const { audience } = (resolvedBefore.resource ?? {}) as Partial<Pick<ResolvedIssuer, 'audience'>>
   let registrations: readonly Registration[] = []
   const isForeign = (request: FastifyRequest): boolean =>
-    registrations.some((each) => isApiKey(each, request))
+    registrations.some(({ features }) => features.some((each) => isForOther(each, request)))
   const all = resolveIssuers(resolved.given, taken, jwtService.issuer, audience)
-  const opened = all.map((issuer) => {
+  const opened = all.map((each) => {
+    const issuer = { ...each, registration }
     const verifier = new IssuerVerifier(issuer, cache, log)
     const introspection =
       issuer.introspection && resolved.code
@@ -137,7 +138,7 @@ function issuerAuthenticator(
       const claims =
         introspection !== null && (asksAboutJwts || !isJwt(token))
           ? introspection.claimsOf(token, request)
-          : verifier.claimsOf(token)
+          : verifier.claimsOf(token, request)
       return claims instanceof Promise
         ? claims.then((later) => userOf(request, later))
         : userOf(request, claims)
@@ -147,9 +148,9 @@ function issuerAuthenticator(
 }
 
 /** Whether another feature knows the token by its form, so that the issuer must not see it, wherever it is sent. */
-function isApiKey({ features }: Registration, request: FastifyRequest): boolean {
-  return features.some(
-    ({ name, authenticators = {} }) =>
-      name !== 'issuers' && Object.values(authenticators).some((each) => each.accepts?.(request)),
-  )
+function isForOther(feature: Feature, request: FastifyRequest): boolean {
+  const { name, authenticators = {}, knows } = feature
+  if (name === 'issuers') return false
+  const token = String(credentialsOf(request.headers.authorization, 'Bearer'))
+  return knows?.(token) || Object.values(authenticators).some((each) => each.accepts?.(request))
 }

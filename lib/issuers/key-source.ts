@@ -18,8 +18,6 @@ interface KeySet extends IssuerKeys {
  * to withdraw a key.
  */
 export class KeySource extends Renewed<KeySet> {
-  #waiting = 0
-
   constructor(
     private readonly issuer: ResolvedIssuer,
     private readonly verifierOf: (keys: IssuerKeys) => VerifySignature,
@@ -80,15 +78,12 @@ export class KeySource extends Renewed<KeySet> {
   }
 
   async #join(running: Promise<void> | null): Promise<VerifySignature> {
-    if (running === null || this.#waiting >= limits.waiting) return this.#throwUnavailable()
-    this.#waiting += 1
     await running
-    this.#waiting -= 1
     return this.current() ?? this.#throwUnavailable()
   }
 
   protected report({ outcome, reason, isBack, duration }: Outcome): void {
-    const { name: issuer } = this.issuer
+    const { name: issuer, registration = '' } = this.issuer
     const { keys, age } = this.stats()
     const found = reason === null ? this.document : null
     if (found !== null && found.compromised > 0) {
@@ -100,7 +95,7 @@ export class KeySource extends Renewed<KeySet> {
       this.log.warn({ issuer, reason, keys, age }, 'The keys of an issuer could not be fetched')
     }
     const leftOut = found?.leftOut ?? 0
-    channelOf('issuer').publish({ issuer, outcome, keys, leftOut, reason, duration })
+    channelOf('issuer').publish({ registration, issuer, outcome, keys, leftOut, reason, duration })
   }
 
   #throwUnavailable(): never {

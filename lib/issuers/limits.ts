@@ -17,6 +17,4 @@ export const limits = {
   failing: 35_000,
   /** Milliseconds from one attempt to the next that an unknown `kid` may cause. */
   unknownKid: 30_000,
-  /** Requests that may wait for one fetch. */
-  waiting: 1_000,
 } as const

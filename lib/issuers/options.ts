@@ -24,7 +24,9 @@ const introspectionSchema = strict(
     authMethod: optional(oneOf(['client_secret_basic', 'client_secret_post'])),
     cache: optional(Type.Number({ minimum: 0, maximum: 300, description: 'seconds, 0 to 300' })),
     jwt: optional(Type.Boolean({ description: 'true or false' })),
-    optionalClaims: optional(Type.Array(oneOf(['aud', 'sub']), { description: 'an array' })),
+    optionalClaims: optional(
+      Type.Array(oneOf(['aud', 'sub', 'token_type']), { description: 'an array' }),
+    ),
   },
   'an object with clientId and clientSecret',
 )
@@ -59,7 +61,7 @@ export const schema = byName(
   'an object of issuers by name',
 )
 
-export type ResolvedIssuer = ReturnType<typeof resolveIssuer>
+export type ResolvedIssuer = ReturnType<typeof resolveIssuer> & { registration?: string }
 
 /** An issuer whose server is asked about tokens. */
 export type Introspecting = ResolvedIssuer & {

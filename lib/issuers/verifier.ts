@@ -1,4 +1,4 @@
-import type { FastifyBaseLogger } from 'fastify'
+import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
 import { ownProperty } from '../common/objects.js'
 import { typOf } from '../common/typ.js'
 import { isAuthenticationError } from '../errors/errors.js'
@@ -6,6 +6,7 @@ import { checkClaims, checkKind, invalidToken, unverifiedPart } from '../tokens/
 import { TokenCache, type TokenCacheLimits } from '../tokens/cache.js'
 import { isUsableName } from '../users/user.js'
 import { KeySource } from './key-source.js'
+import { Lookups } from '../throttle/lookups.js'
 import { grantsReader } from '../users/claim-path.js'
 import type { IssuerKeys } from './keys.js'
 import type { VerifiedToken, VerifySignature } from '../tokens/engine.js'
@@ -20,6 +21,7 @@ export class IssuerVerifier {
   readonly source: KeySource
   readonly issuer: ResolvedIssuer
   readonly grantsOf: ReturnType<typeof grantsReader>
+  readonly #waiting = new Lookups()
 
   constructor(issuer: ResolvedIssuer, cache: TokenCacheLimits | false, log: FastifyBaseLogger) {
     this.issuer = issuer
@@ -35,24 +37,27 @@ export class IssuerVerifier {
   }
 
   /** Synchronous, unless keys have to be fetched first. @throws AuthenticationError (or a rejection with it) */
-  claimsOf(token: string): JwtClaims | Promise<JwtClaims> {
+  claimsOf(token: string, request: FastifyRequest): JwtClaims | Promise<JwtClaims> {
     const verify = this.source.current()
-    if (verify === null) return this.#claimsLater(token)
+    if (verify === null) return this.#claimsLater(token, request)
     try {
       return this.#checked(verify(token))
     } catch (error) {
-      const isUnknown = isAuthenticationError(error) && error.cause === unknownKid
-      const renewed = isUnknown ? this.source.renewed() : null
-      if (renewed === null) throw error
-      return renewed.then((newer) => this.#checked(newer(token)))
+      if (!isAuthenticationError(error) || error.cause !== unknownKid) throw error
+      return this.#waiting.run(request, async () => {
+        // Another request may have waited for the newer set.
+        const newer = (await this.source.renewed()) ?? this.source.current()
+        if (newer === null || newer === verify) throw error
+        return this.#checked(newer(token))
+      })
     }
   }
 
   /** Waits for a key set, unless the header alone makes the token invalid. */
-  async #claimsLater(token: string): Promise<JwtClaims> {
+  async #claimsLater(token: string, request: FastifyRequest): Promise<JwtClaims> {
     readHeader(token, this.issuer)
-    const verify = await this.source.obtain()
-    return this.#checked(verify(token))
+    const obtain = async () => this.source.current() ?? this.source.obtain()
+    return this.#checked((await this.#waiting.run(request, obtain))(token))
   }
 
   #checked({ claims }: VerifiedToken): JwtClaims {
@@ -101,6 +106,8 @@ export function requireAccessToken(
 /** Compact serialization (RFC 7515 §7.1): three parts of base64url. */
 const compact = /^[\w-]+\.[\w-]+\.[\w-]+$/
 
+const opaque = 'no JWT, and an opaque token needs the option "introspection" of the issuer'
+
 /** Whether a token is a JWT, also one without a signature; all others are opaque, encrypted ones too. */
 export const isJwt = (token: string): boolean =>
   /^[\w-]+\.[\w-]+\.[\w-]*$/.test(token) && unverifiedPart(token, 0) !== null
@@ -114,7 +121,7 @@ export function readHeader(
   { issuer, rules }: Pick<ResolvedIssuer, 'issuer' | 'rules'>,
   needsKid = true,
 ): { readonly kid: string; readonly alg: unknown } {
-  if (!compact.test(token)) throw invalidToken('no token')
+  if (!compact.test(token)) throw invalidToken(unverifiedPart(token, 0) ? 'no token' : opaque)
   const header = unverifiedPart(token, 0)
   if (header === null) throw invalidToken('header')
   const { kid, alg } = header

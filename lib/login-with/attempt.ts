@@ -43,9 +43,9 @@ export function newAttempt(
 function attemptOf({ name, issuer, authorizationParams: params }: ResolvedProvider, value: string) {
   const [bits = '', end, sentMaxAge = '', encoded = '', ...link] = value.split('.')
   const path = Buffer.from(encoded, 'base64url').toString()
-  // A `max_age` of the options is not taken from the browser, which can make an attempt of its own. None is stricter than 0.
-  const ofOptions = (typeof params === 'object' ? params.max_age : undefined) ?? sentMaxAge
-  const maxAge = sentMaxAge === '0' ? '0' : ofOptions
+  // A browser can make an attempt of its own, whose `max_age` must not take the place of the one in the options.
+  const ofOptions = typeof params === 'object' && params.max_age
+  const ages = [sentMaxAge, ofOptions].flatMap((age) => (age ? [Number(age)] : []))
   // Neither half tells anything about the other one, nor about the bits.
   const secrets = hash('sha512', bits, 'base64url')
   return {
@@ -55,7 +55,9 @@ function attemptOf({ name, issuer, authorizationParams: params }: ResolvedProvid
     nonce: secrets.slice(0, 43),
     codeVerifier: secrets.slice(43),
     returnTo: isPath(path) ? path : '',
-    maxAge: maxAge === '' ? null : Number(maxAge),
+    /** The least `max_age` but 0; Infinity for none. */
+    maxAge: Math.min(...ages.filter((age) => age > 0)),
+    isAnew: ages.includes(0),
     /** In seconds since 1970. */
     begun: Number(end) - life,
     isOver: !(Number(end) > Date.now() / 1000),

@@ -20,7 +20,7 @@ export async function exchange(
   provider: Provider,
   metadata: ServerMetadata,
   parameters: URLSearchParams,
-  { state, nonce, codeVerifier, maxAge, begun }: Attempt,
+  { state, nonce, codeVerifier, maxAge, isAnew, begun }: Attempt,
   redirectUri: string,
 ): Promise<{ claims: IdTokenClaims; tokens: ProviderTokens; authTime: number | undefined }> {
   const { client, options } = provider
@@ -33,13 +33,15 @@ export async function exchange(
       expectedState: state,
       expectedNonce: nonce,
       // It compares with now, so that with 0 a consent page of a minute would fail.
-      ...(maxAge && { maxAge }),
+      ...(maxAge < Infinity && { maxAge }),
     })
     const { access_token: accessToken, id_token: idToken, refresh_token: refreshToken } = response
     const ofToken = response.claims() as IDToken
-    checkClaims(ofToken, provider, maxAge === 0 ? begun : -Infinity)
+    checkClaims(ofToken, provider, isAnew ? begun : -Infinity)
     const more = options.userinfo && (await client.fetchUserInfo(config, accessToken, ofToken.sub))
-    const claims = { ...more, ...ofToken }
+    // How the user has authenticated is only said by the ID token, which is bound to this login.
+    const none = { acr: undefined, amr: undefined, auth_time: undefined }
+    const claims = withoutUndefined({ ...more, ...none, ...ofToken }) as IdTokenClaims
     freeze(claims)
     const { scope, expires_in: expiresIn } = response
     const tokens = withoutUndefined({ accessToken, idToken, refreshToken, scope, expiresIn })
@@ -108,7 +110,8 @@ function fetchBy(provider: Provider, metadata: ServerMetadata, redirectUri: stri
       // A redirect is an answer too, which counts.
       const redirect = 'manual' as const
       const init = { method, headers, body: body as URLSearchParams, signal, redirect }
-      const response = await sendRequest(new URL(address), init, provider.send)
+      // A code is used once.
+      const response = await sendRequest(new URL(address), init, provider.send, !body)
       hasAnswered = true
       return [response, await readBody(response)] as const
     }

@@ -28,17 +28,19 @@ export type LoginWithTesting = ReadonlyMap<string, { provider: Provider; path: s
 
 /** The option `loginWith`: sign-in with OpenID providers. @throws ERR_AUTH_OPTION */
 export function create(context: FeatureContext<Resolved>): Feature {
-  const { app, resolved, resolvedBefore, options, log } = context
+  const { app, registration, resolved, resolvedBefore, options, log } = context
   const { sessions, userService, login } = options
   const cookies = resolvedBefore.cookies as CookieSettings | undefined
   const needs = { sessions, cookies, userService, login }
   requireOptions('loginWith', needs, {
     login: 'Set it, such as login: { passwords: false }.',
   })
-  const opened = resolved.providers.map((each) => new Provider(each, resolved.client, log))
+  const all = resolved.providers.map((each) => ({ ...each, registration }))
+  const opened = all.map((each) => new Provider(each, resolved.client, log))
   const { path } = login as ResolvedLogin
   return {
     name: 'loginWith',
+    givesMfa: all.some(({ mfa }) => mfa !== undefined),
     api: Object.fromEntries(opened.map((each) => [each.options.name, apiOf(each)])),
     routes: (registration) =>
       opened.flatMap((provider) =>

@@ -1,6 +1,7 @@
 import * as Type from '@sinclair/typebox/type'
 import type { FastifyRequest } from 'fastify'
 import { localTokenIn } from '../authenticators/jwt.js'
+import { isStored } from '../common/stored.js'
 import { isAuthenticationError, rejection, rejectionOrFault } from '../errors/errors.js'
 import { channelOf } from '../events.js'
 import { requireLevel } from '../guard/level.js'
@@ -104,22 +105,26 @@ export async function link(
   { claims, tokens }: Exchanged,
   request: FastifyRequest,
 ): Promise<void> {
-  const { options } = routes.provider
+  const { registration, provider } = routes
+  const { options } = provider
   const user = await userOf(routes, token, request).catch((error: unknown) => {
     const isRejected = isAuthenticationError(error) && error.statusCode === 401
     throw isRejected ? noAttempt(error.cause ?? error.code) : error
   })
-  const ask = async (): Promise<unknown> => {
-    const answer = await options.link?.(claims, user, request, tokens)
-    if (answer instanceof Error) throw answer
-    return answer
+  const ask = async (): Promise<boolean> => {
+    const result: unknown = await options.link?.(claims, user, request, tokens)
+    if (result instanceof Error) throw result
+    const isLinked = isStored(result, 'ERR_AUTH_USER_SERVICE', `loginWith.${options.name}.link`)
+    // Also after the time-out: what is stored then stays.
+    const about = { registration: registration.name, provider: options.name, request }
+    if (isLinked) channelOf('link').publish({ ...about, sub: String(token.sub) })
+    return isLinked
   }
-  const { userServiceTimeout } = routes.registration.options
+  const { userServiceTimeout } = registration.options
   const isLinked = await withUserTimeout(ask(), userServiceTimeout).catch((error: unknown) => {
     throw rejectionOrFault('ERR_AUTH_USER_SERVICE', error)
   })
   if (!isLinked) throw rejection('auth.link-taken')
-  channelOf('link').publish({ provider: options.name, sub: String(token.sub), request })
 }
 
 /** The user of a link. @throws if the session of the link was revoked, or if the request has another session */

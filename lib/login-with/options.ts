@@ -1,7 +1,7 @@
 import * as Type from '@sinclair/typebox/type'
 import type { FastifyRequest } from 'fastify'
 import type { ServerMetadata } from 'openid-client'
-import { faultOf, wrongOption } from '../errors/errors.js'
+import { rejectionOrFault, wrongOption } from '../errors/errors.js'
 import { checkAddress } from '../options/address.js'
 import { ignoreRejection, isPlain } from '../common/objects.js'
 import { anyFunction, byName, flag, oneOf, optional, strict, text } from '../options/check.js'
@@ -53,7 +53,8 @@ const defaults = {
   endpoints: {} as Readonly<Record<string, string>>,
 }
 
-export type ResolvedProvider = LoginProviderOptions & typeof defaults & { readonly name: string }
+type Named = { readonly name: string; readonly registration?: string }
+export type ResolvedProvider = LoginProviderOptions & typeof defaults & Named
 
 export function resolveProvider(name: string, given: LoginProviderOptions): ResolvedProvider {
   const place = `loginWith.${name}`
@@ -128,6 +129,6 @@ export function paramsOf(
     ignoreRejection(params)
     return checkParams(params, `loginWith.${name}.authorizationParams()`)
   } catch (error) {
-    throw faultOf('ERR_AUTH_AUTHORIZATION_PARAMS', error)
+    throw rejectionOrFault('ERR_AUTH_AUTHORIZATION_PARAMS', error)
   }
 }

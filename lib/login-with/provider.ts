@@ -53,13 +53,13 @@ export class Provider extends Renewed<ServerMetadata> {
   }
 
   protected report({ outcome, reason, isBack, duration }: Outcome): void {
-    const { name: provider } = this.options
+    const { name: provider, registration = '' } = this.options
     if (!this.isOpen || this.#isGiven) return
     if (isBack) this.log.info({ provider }, 'The provider is back')
     if (reason !== null) {
       this.log.warn({ provider, reason }, 'The metadata of a provider could not be fetched')
     }
-    channelOf('provider').publish({ provider, outcome, reason, duration })
+    channelOf('provider').publish({ registration, provider, outcome, reason, duration })
   }
 
   async metadata(): Promise<ServerMetadata> {

@@ -101,15 +101,15 @@ export function giveTokens(
 }
 
 /** @returns a function that reports a login or a refresh. @throws AuthenticationFault when a getter of the user throws */
-export function tokensReport({ hiddenFields }: Registration, user: object) {
+export function tokensReport(registration: Registration, user: object) {
   try {
-    const view = viewOf(user, hiddenFields)
+    const view = viewOf(user, registration.hiddenFields)
     return (
       request: FastifyRequest,
       name: 'login' | 'refresh',
       started: number,
       about?: object,
-    ): void => reportSuccess(request, view, name, started, about)
+    ): void => reportSuccess(request, view, name, started, about, { registration })
   } catch (error) {
     throw faultOf('ERR_AUTH_AUTHENTICATOR', error)
   }

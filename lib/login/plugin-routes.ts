@@ -74,7 +74,7 @@ export function besideLogin(path: string, name: string): string {
 
 function firstHook(
   registration: Registration,
-  { kind, method }: PluginRoute,
+  { kind, method, authenticator = kind }: PluginRoute,
 ): onRequestHookHandler {
   return (request, reply, done) => {
     if (method !== 'POST') return done()
@@ -82,7 +82,7 @@ function firstHook(
     void reply.header('cache-control', 'no-store')
     const error = requestProblemOf(request, registration, null)
     if (error === null) return done()
-    reportRejection(request, error, kind, startClock())
+    reportRejection(request, error, authenticator, startClock(), null, null, { registration })
     sendRejection(error, messageOf(error, request, registration), reply, registration)
   }
 }
@@ -90,14 +90,14 @@ function firstHook(
 /** Bodies that Fastify or our schema rejects get what `errorBody` returns; other errors go to the app's error handler. */
 function errorHandlerOf(
   registration: Registration,
-  { kind }: PluginRoute,
+  { kind, authenticator = kind }: PluginRoute,
 ): NonNullable<RouteOptions['errorHandler']> {
   return (error, request, reply) => {
     const { code, statusCode = 500 } = error
     const isOfBody = /^FST_ERR_(?:CTP_|VALIDATION$)/.test(code) && statusCode < 500
     const body = isOfBody ? appErrorBody(error as RejectionLike, request, registration) : null
     if (body === null) return reply.send(error)
-    request.log.info({ code, authenticator: kind }, 'The body of the request was rejected')
+    request.log.info({ code, authenticator }, 'The body of the request was rejected')
     return reply
       .code(statusCode)
       .header('content-type', 'application/json; charset=utf-8')
@@ -118,7 +118,7 @@ function handlerOf(registration: Registration, route: PluginRoute) {
     } catch (error) {
       if (error === ABANDONED) return reply.hijack()
       if (!isAuthenticationError(error)) throw error
-      reportRejection(request, error, authenticator, started, null, about)
+      reportRejection(request, error, authenticator, started, null, about, { registration })
       if (route.onRejection !== undefined) return route.onRejection(error, reply)
       setChallenges(error, request, reply)
       sendRejection(error, messageOf(error, request, registration), reply, registration)

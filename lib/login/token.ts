@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { declaredProperty } from '../common/objects.js'
-import { faultOf, wrongOption } from '../errors/errors.js'
+import { faultOf, rejectionOrFault, wrongOption } from '../errors/errors.js'
 import { spellingOf } from '../throttle/throttle.js'
 import { isUsableName } from '../users/user.js'
 import type { IssueTokens } from '../feature.js'
@@ -36,7 +36,7 @@ export function tokenIssuer(
   }
   return async (username, request, user, attempt) => {
     const tokens = await make(username, request, user).catch((error: unknown) => {
-      throw faultOf('ERR_AUTH_TOKEN_FUNC', error)
+      throw rejectionOrFault('ERR_AUTH_TOKEN_FUNC', error)
     })
     // Without a check, a token is valid until it expires whatever changes, so nothing has to be confirmed.
     if (tokenFunc !== undefined || tokenChecks.length > 0) await attempt.confirm()
@@ -71,8 +71,8 @@ type ClaimsOf = ReturnType<typeof claimsMaker>
 
 /**
  * Makes the function that asks the app for the claims of a user's tokens. A login calls it with the submitted username, a
- * refresh with the `sub` of the session. It rejects with an AuthenticationFault if `login.subject` or `login.claims` throws
- * or returns an invalid value, and for another `sub` than that by which `accounts` revokes sessions.
+ * refresh with the `sub` of the session. It rejects with an AuthenticationError that `login.subject` or `login.claims`
+ * throws, and with an AuthenticationFault if they fail, or for another `sub` than that by which `accounts` revokes sessions.
  * @param accountSubjects - `login.subject` of this registration and of related ones, where they have `accounts`
  */
 export function claimsMaker(
@@ -82,10 +82,10 @@ export function claimsMaker(
   const { subject, claims, usernameField }: LoginOptions = login || {}
   const nameFields = new Set([usernameField ?? 'username', 'username', 'name', 'email'])
   let hasWarned = false
-  return async (name: string | number, request: FastifyRequest, user: object) => {
+  return async (name: string | number, request: FastifyRequest, user: object, asked = claims) => {
     try {
       const sub = subject === undefined ? name : await subject(user, String(name))
-      const own = checked((await claims?.(request, user)) ?? {}, sub)
+      const own = checked((await asked?.(request, user)) ?? {}, sub)
       for (const other of accountSubjects()) {
         const expected = other === subject ? sub : await other?.(user, String(name))
         // As text: stores have `sub` as a string.
@@ -99,10 +99,13 @@ export function claimsMaker(
       }
       return own
     } catch (error) {
-      throw faultOf('ERR_AUTH_TOKEN_FUNC', error)
+      throw rejectionOrFault('ERR_AUTH_TOKEN_FUNC', error)
     }
   }
 }
+
+/** In place of `login.claims`, which may reject the user, where nobody logs in. */
+export const noClaims = () => ({})
 
 /** The option `accounts` could not find the sessions of the user. */
 const otherSubject =

@@ -97,21 +97,27 @@ export function routeName({ method, url }: Pick<RouteOptions, 'method' | 'url'>)
   return `route ${[method].flat().join()} ${url}, config.auth`
 }
 
-/** Members that developers put into `config` by mistake, where they belong into the mark. */
-const misplaced = ['scope', 'scopes', 'role', 'roles', 'permissions']
+/** Members that developers put beside a mark by mistake, where they belong into it. */
+const misplaced = ['scope', 'scopes', 'role', 'roles', 'permissions', 'mfa', 'fresh']
 
-/** Rejects a mark that has no effect: beside `config`, in `schema`, undefined, or with scopes or roles in `config`. */
+/** @param at - what `given` is called @param where - in relation to the mark @throws ERR_AUTH_MARK */
+export function checkBeside(given: object, place: string, at: string, where: string): void {
+  const key = misplaced.find((each) => isDeclared(given, each))
+  if (key === undefined) return
+  const other = key.startsWith('role') ? `role: '…'` : `scope: '…'`
+  const member = { mfa: 'mfa: true', fresh: 'fresh: 600' }[key] ?? other
+  wrongMark(
+    `${place}: found ${at}.${key} ${where}, where it has no effect; expected it in the mark: auth: { ${member} }. If your own code reads ${at}.${key}, give it another name there, such as my${key[0]?.toUpperCase()}${key.slice(1)}.`,
+  )
+}
+
+/** Rejects a mark that has no effect: beside `config`, in `schema`, undefined, or with some of its members beside it. */
 export function checkPlaces(options: RouteOptions): void {
   const { config = {}, schema = {} } = options
   const isMarked = markIn(config) !== undefined
-  const beside = misplaced.find((key) => Object.hasOwn(config, key))
-  if (beside !== undefined) {
-    const member = beside.startsWith('role') ? 'role' : 'scope'
-    wrongMark(
-      `${routeName(options)}: found config.${beside} ${isMarked ? 'beside' : 'without'} config.auth, where it has no effect; expected it in the mark of the route: config: { auth: { ${member}: '…' } }, or { ${member}: { all: ['…'] } } for several. If your own code reads config.${beside}, give it another name there, such as config.my${beside[0]?.toUpperCase()}${beside.slice(1)}.`,
-    )
-  }
-  if (isMarked) return
+  const where = `${isMarked ? 'beside' : 'without'} config.auth`
+  checkBeside(config, routeName(options), 'config', where)
+  if (isMarked) return checkBeside(options, routeName(options), 'options', where)
   const found = Object.hasOwn(config, 'auth')
     ? 'config.auth: undefined'
     : ownProperty(options, 'auth') !== undefined

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { loadFirst, nameOfPlugin } from '../app/fastify.js'
+import { loadFirst, nameOfPlugin, onRouteFirst } from '../app/fastify.js'
 import type { Transform } from './transform.js'
 
 const swagger = '@fastify/swagger'
@@ -13,9 +13,10 @@ let loading: Promise<void> | undefined
 /** Wraps the option `transform` of every @fastify/swagger. Schemas that validate and serialize are not changed. */
 export function describeRoutes(
   root: FastifyInstance,
+  scopes: readonly FastifyInstance[],
 ): (plugin: unknown, options: unknown) => unknown {
   let isWrapped = false
-  root.addHook('onRoute', (options) => {
+  onRouteFirst(scopes, (options) => {
     // A route's own transform is used in place of the general one.
     const config = options.config as { swaggerTransform?: Transform | false } | undefined
     if (config?.swaggerTransform === undefined) return

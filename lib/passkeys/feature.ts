@@ -18,12 +18,9 @@ type Resolved = Awaited<ReturnType<typeof resolve>>
 export async function resolve(given: PasskeysOptions<object>) {
   const options = resolvePasskeys(given)
   const missing = (error: unknown): never => wrongOption(needed, error)
-  const [webauthn, helpers] = await Promise.all([
-    import('@simplewebauthn/server'),
-    import('@simplewebauthn/server/helpers'),
-  ]).catch(missing)
+  const webauthn = await import('@simplewebauthn/server').catch(missing)
   // Version 13 lacks this class, and the correction of GHSA-6hxq-p678-4hr2.
-  return 'PQCNotSupportedError' in webauthn ? { options, webauthn, helpers } : wrongOption(needed)
+  return 'PQCNotSupportedError' in webauthn ? { options, webauthn } : wrongOption(needed)
 }
 
 /** The option `passkeys`: log-in with passkeys. @throws ERR_AUTH_OPTION */
@@ -35,6 +32,7 @@ export function create(context: FeatureContext<Resolved>): Feature {
   const verifier = verifierOf(resolved)
   return {
     name: 'passkeys',
+    givesMfa: true,
     routes: (registration) =>
       passkeyRoutes(path, new PasskeyTools(resolved.options, tokens, verifier, registration)),
   }

@@ -1,14 +1,14 @@
 import type { FastifyRequest } from 'fastify'
 import { digestOf } from '../common/digest.js'
 import { declaredProperty } from '../common/objects.js'
+import { notFound } from '../common/stored.js'
 import { rejection } from '../errors/errors.js'
 import { controlCharacter } from '../http/authorization.js'
 import { badRequest } from '../http/query.js'
 import { finishLogin } from '../login/finish.js'
 import { requireFreshSession, requireOwnSession } from '../login/own-session.js'
-import { newCeremony } from './tokens.js'
 import { stepTime } from '../tokens/step.js'
-import { unknown, type Owner, type PasskeyTools } from './tools.js'
+import { unknown, usedWith, type Owner, type PasskeyTools } from './tools.js'
 import { algorithms, invalid } from './verify.js'
 import type { HandleOf } from '../login/feature-routes.js'
 import type { Passkey } from '../../types/passkeys.js'
@@ -30,7 +30,7 @@ const asked = { timeout: stepTime * 1000, userVerification: 'required' }
 
 export const loginOptions: Handle = async (tools) => {
   const { rpId } = tools.resolved
-  const token = tools.tokens.login.make(newCeremony())
+  const token = tools.tokens.make()
   // Without a list, browsers offer all passkeys of the domain, and nothing tells who exists.
   const publicKey = { challenge: digestOf(token), rpId, allowCredentials: [], ...asked }
   return { token, publicKey }
@@ -51,14 +51,18 @@ export const logIn: Handle = async (tools, body, ...given) => {
 
 const enter: Handle = async (tools, body, request, reply, started) => {
   const { tokens, verifier, registration } = tools
-  const { at } = tokens.login.read(body.token)
+  const challenge = tokens.read(body.token)
   const response = verifier.readAssertion(body.response)
   const owner = await tools.ownerOf(response.response.userHandle, request)
+  let verified: Awaited<ReturnType<typeof verifier.used>> | undefined
   await tools.swap(owner, response.id, async (passkey) => {
-    if (at <= passkey.at) throw invalid('it has signed this challenge before, or a later one')
-    const { counter, backedUp } = await verifier.used(response, body.token, passkey)
+    const used = usedWith(passkey, challenge)
+    // Once: what others have changed meanwhile is no part of it.
+    verified ??= await verifier.used(response, body.token, passkey)
+    const { counter } = verified
     if (counter <= passkey.counter && counter + passkey.counter > 0) warn(request, owner)
-    return { ...passkey, at, counter, backedUp, lastUsed: new Date().toISOString() }
+    const at = Number.parseInt(challenge, 10)
+    return { ...passkey, ...verified, at, used, lastUsed: new Date().toISOString() }
   })
   tools.tell('used', owner, response.id, request)
   const { user, sub: username } = owner
@@ -76,13 +80,14 @@ export const addOptions: Handle = async (tools, _body, request) => {
   const owner = requireFreshSession(tools.registration, request)
   const { rpId, accountField, given } = tools.resolved
   const passkeys = await listWithRoom(tools, owner)
-  const token = tools.tokens.add.make(newCeremony(owner.sub))
+  const handle = await tools.handleOf(owner, passkeys)
+  const token = tools.tokens.make(owner.sub)
   const account = declaredProperty(owner.user, accountField)
   const name = typeof account === 'string' && account !== '' ? account : String(owner.sub)
   const publicKey = {
     challenge: digestOf(token),
     rp: { id: rpId, name: given.name },
-    user: { id: tools.handleOf(owner), name, displayName: name },
+    user: { id: handle, name, displayName: name },
     pubKeyCredParams: algorithms.map((alg) => ({ type, alg })),
     timeout: asked.timeout,
     attestation: 'none',
@@ -98,17 +103,21 @@ export const addOptions: Handle = async (tools, _body, request) => {
 
 export const add: Handle = async (tools, body, request, reply) => {
   const owner = requireFreshSession(tools.registration, request)
-  const { at } = tools.tokens.add.read(body.token, ({ sub }) => sub === owner.sub)
+  tools.tokens.read(body.token, owner.sub)
   const added = await tools.verifier.added(body.response, body.token)
   const created = new Date().toISOString()
-  const passkey: Passkey = { ...added, at, name: nameOf(body), created, lastUsed: null }
-  const isStored = await tools.ask<unknown>((given) => given.add(owner.user, passkey))
+  const handle = await tools.handleOf(owner, await listWithRoom(tools, owner))
+  const about = { handle, name: nameOf(body), created, lastUsed: null }
+  const passkey: Passkey = { ...added, at: 0, used: ['0'], ...about }
+  const isStored = await tools.store('passkeys.add', (given) => given.add(owner.user, passkey))
   if (!isStored) throw invalid('its id is taken')
   // Only now, since others may have been added meanwhile.
-  await listWithRoom(tools, owner, 1).catch(async (error: unknown) => {
+  const passkeys = await listWithRoom(tools, owner, 1).catch(async (error: unknown) => {
     await tools.ask<unknown>((given) => given.remove(owner.user, passkey.id))
     throw error
   })
+  if (!passkeys.some(({ id, publicKey }) => id === added.id && publicKey === added.publicKey))
+    throw notFound('ERR_AUTH_PASSKEYS', 'passkeys.add', 'passkeys.list')
   tools.tell('added', owner, passkey.id, request)
   void reply.code(201)
   return shown(passkey)
@@ -116,9 +125,9 @@ export const add: Handle = async (tools, body, request, reply) => {
 
 export const list: Handle = async (tools, _body, request) => {
   const owner = requireOwnSession(tools.registration, request)
-  const passkeys = (await tools.list(owner)).map(shown)
+  const passkeys = await tools.list(owner)
   const { rpId } = tools.resolved
-  return { rpId, userId: tools.handleOf(owner), passkeys }
+  return { rpId, userId: await tools.handleOf(owner, passkeys), passkeys: passkeys.map(shown) }
 }
 
 export const rename: Handle = async (tools, body, request) => {
@@ -136,9 +145,12 @@ export const remove: Handle = async (tools, body, request) => {
   if (removed === undefined) throw unknown()
   const needsOne = !tools.hasOtherWay(owner)
   if (needsOne && passkeys.length === 1) throw rejection('auth.passkey-last')
-  await tools.ask<unknown>((given) => given.remove(owner.user, id))
-  // Another one may have been removed at the same time.
-  if (needsOne && (await tools.list(owner)).length === 0) {
+  const isRemoved = await tools.store('passkeys.remove', (given) => given.remove(owner.user, id))
+  // It, or another one, may have been removed at the same time.
+  const left = isRemoved && !needsOne ? [] : await tools.list(owner)
+  if (!isRemoved && left.some((each) => each.id === id))
+    throw notFound('ERR_AUTH_PASSKEYS', 'passkeys.remove', 'passkeys.list')
+  if (needsOne && left.length === 0) {
     await tools.ask<unknown>((given) => given.add(owner.user, removed))
     throw rejection('auth.passkey-last')
   }

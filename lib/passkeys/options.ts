@@ -23,6 +23,7 @@ export const schema = strict({
   remove: anyFunction('a function (user, id) that deletes a passkey'),
   rpId: optional(text('a domain without scheme and port', { quoted: true })),
   accountField: optional(fieldName),
+  username: optional(anyFunction('a function (handle) that returns the name of a user, or null')),
   most: optional(whole(1, 100)),
   routeOptions,
 })
@@ -36,23 +37,35 @@ const androidApp = /^android:apk-key-hash:[\w-]{43}$/
 const isAccepted = (origin: string): boolean =>
   androidApp.test(origin) || (isOrigin(origin) && /^https:|^http:\/\/localhost(?::|$)/.test(origin))
 
+/** Browsers reject these for pages below. They know thousands, of which these are the most frequent. */
+const publicSuffix = /^[^.]+$|^(?:ac|co|com|edu|gov|net|org)\.[a-z]{2}$/
+
+/** As browsers spell it, in ASCII. Empty for what is no address. */
+const partOf = (url: string, part: 'origin' | 'host'): string =>
+  URL.canParse(url) ? new URL(url)[part] : ''
+
 export type ResolvedPasskeys = ReturnType<typeof resolvePasskeys>
 
 export function resolvePasskeys(given: PasskeysOptions<object>) {
   const origins = [given.origin].flat()
   const wrong = origins.find((origin) => !isAccepted(origin))
   if (wrong !== undefined) {
+    const meant = partOf(wrong, 'origin')
+    const hint = isAccepted(meant) ? ` Did you mean ${JSON.stringify(meant)}?` : ''
     wrongOption(
-      `option "passkeys.origin": found ${JSON.stringify(wrong)}, expected an origin as browsers send it, such as https://shop.example, http://localhost:3000 or android:apk-key-hash:…, without a path.`,
+      `option "passkeys.origin": found ${JSON.stringify(wrong)}, expected an origin as browsers send it, such as https://shop.example, http://localhost:3000 or android:apk-key-hash:…, without a path.${hint}`,
     )
   }
   const rpId = given.rpId ?? hostOf(origins[0] as string)
   const hosts = origins.map(hostOf).filter((host) => host !== '')
-  const isDomain = URL.canParse(`https://${rpId}`) && new URL(`https://${rpId}`).host === rpId
-  const isOurs = hosts.length === 0 || hosts.some((host) => `.${host}`.endsWith(`.${rpId}`))
-  if (rpId === '' || isIP(rpId) > 0 || !isDomain || !isOurs) {
+  const domain = partOf(`https://${rpId}`, 'host')
+  const isSite = !publicSuffix.test(rpId)
+  const isOf = (host: string): boolean => host === rpId || (isSite && host.endsWith(`.${rpId}`))
+  const isOurs = hosts.length === 0 ? isSite : hosts.some(isOf)
+  if (rpId === '' || isIP(rpId) > 0 || domain !== rpId || !isOurs) {
+    const isSpelling = ![rpId, ''].includes(domain) && !/[:/@]/.test(rpId)
     wrongOption(
-      `option "passkeys.rpId": found ${rpId === '' ? 'nothing' : JSON.stringify(rpId)}, expected the domain of the passkeys, such as shop.example: that of an origin in "passkeys.origin", or one above it, in lower case, without scheme and port.`,
+      `option "passkeys.rpId": found ${rpId === '' ? 'nothing' : JSON.stringify(rpId)}, expected the domain of the passkeys, such as shop.example: that of an origin in "passkeys.origin", or one above it that can be registered (not com or co.uk), in lower case, without scheme and port.${isSpelling ? ` Did you mean ${JSON.stringify(domain)}?` : ''}`,
     )
   }
   // The functions are called on the object of the app, which may be an instance of a class.

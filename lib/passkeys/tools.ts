@@ -1,19 +1,21 @@
 import type { FastifyRequest } from 'fastify'
-import { swap } from '../common/swap.js'
 import { declaredProperty } from '../common/objects.js'
+import { isStored } from '../common/stored.js'
+import { swap } from '../common/swap.js'
 import { askApp } from '../errors/ask.js'
 import { faultOf } from '../errors/errors.js'
 import { channelOf } from '../events.js'
-import { claimsMaker } from '../login/token.js'
-import { findUserOf, isUsableName } from '../users/user.js'
+import { asUnknown, findUserOf, isUsableName } from '../users/user.js'
+import { stepTime } from '../tokens/step.js'
+import { timeIn, type CeremonyTokens } from './tokens.js'
 import { invalid, type Verifier } from './verify.js'
 import type { Registration } from '../feature.js'
+import type { ResolvedLogin } from '../options/resolve.js'
 import type { ResolvedPasskeys } from './options.js'
-import type { CeremonyTokens } from './tokens.js'
 import type { Passkey, PasskeyEvent } from '../../types/passkeys.js'
 
-/** The longest user handle, in bytes (WebAuthn §5.4.3). */
-const longestHandle = 64
+/** The longest user handle, 64 bytes in base64url (WebAuthn §5.4.3). */
+const longestHandle = 86
 
 export interface Owner {
   /** As `findByUsername` has returned it. */
@@ -22,37 +24,46 @@ export interface Owner {
 }
 
 export class PasskeyTools {
-  readonly #claimsOf: ReturnType<typeof claimsMaker>
-
   constructor(
     readonly resolved: ResolvedPasskeys,
     readonly tokens: CeremonyTokens,
     readonly verifier: Verifier,
     readonly registration: Registration,
-  ) {
-    this.#claimsOf = claimsMaker(registration.options.login)
-  }
+  ) {}
 
   /**
    * The user of a handle, which an authenticator returns and a client may have made up. Only a `sub` finds a user, and no
-   * other name does, such as an address. @throws (rejects) ERR_AUTH_PASSKEY_INVALID
+   * other name does, such as an address. Nothing slow is asked for a user who is found, since nobody has proved anything yet.
+   * @throws (rejects) ERR_AUTH_PASSKEY_INVALID
    */
   async ownerOf(handle: string, request: FastifyRequest): Promise<Owner> {
-    const sub = subIn(handle)
-    if (!isUsableName(sub)) throw invalid('its user handle')
-    const user = await findUserOf(this.registration.options, sub, request)
+    const bytes = Buffer.from(handle, 'base64url')
+    const mapped = await this.ask(({ username }) => username?.(bytes))
+    const name: unknown = mapped ?? subIn(bytes)
+    if (!isUsableName(name)) throw invalid('its user handle')
+    const find = findUserOf(this.registration.options, name, request)
+    const user = await find.catch(asUnknown(request))
     if (user === null) throw invalid('user not found')
-    const claims = await this.#claimsOf(sub, request, user)
-    if (claims.sub !== sub) throw invalid('its user handle is no sub')
+    const sub = await this.#subOf(user, name)
+    // As text: a driver may return 7 as '7'.
+    if ((mapped ?? null) === null && String(sub) !== String(name))
+      throw invalid('its user handle is no sub')
     return { user, sub }
   }
 
-  /** @throws AuthenticationFault for a `sub` that is too long */
-  handleOf({ sub }: Owner): string {
-    const bytes = Buffer.from(JSON.stringify(sub))
-    if (bytes.length <= longestHandle) return bytes.toString('base64url')
+  #subOf(user: object, name: string | number) {
+    const { subject } = this.registration.options.login as ResolvedLogin
+    return askApp('ERR_AUTH_TOKEN_FUNC', () => subject?.(user, String(name)) as string | number)
+  }
+
+  /** The handle that browsers know: that of older passkeys, even if `sub` is of another type now. @throws AuthenticationFault */
+  async handleOf({ user, sub }: Owner, passkeys: readonly Passkey[]): Promise<string> {
+    const known = passkeys.find(({ handle }) => handle !== undefined)
+    const handle = known?.handle ?? Buffer.from(JSON.stringify(sub)).toString('base64url')
+    const isSubject = String(await this.#subOf(user, sub)) === String(sub)
+    if (isSubject && handle.length <= longestHandle) return handle
     throw fault(
-      'login.subject returned more than the 62 bytes that a passkey can keep. Return a shorter id.',
+      'passkeys find their user by what login.subject returns. Return an id of at most 62 bytes there, and leave "sub" out of login.claims.',
     )
   }
 
@@ -60,7 +71,7 @@ export class PasskeyTools {
     const found: unknown = await this.ask((given) => given.list(user))
     if (Array.isArray(found) && found.every(isPasskey)) return found
     throw fault(
-      'passkeys.list() returned something else than an array of passkeys as add() got them: objects with the strings id and publicKey, and the numbers counter and at.',
+      'passkeys.list() returned something else than an array of passkeys as add() got them: objects with the strings id and publicKey, the numbers counter and at, and the array used.',
     )
   }
 
@@ -70,9 +81,16 @@ export class PasskeyTools {
       const before = (await this.list(owner)).find((each) => each.id === id)
       if (before === undefined) throw unknown()
       const after = await change(before)
-      return (await this.ask((given) => given.update(owner.user, after, before))) || null
+      // Some databases count no change of what stays the same.
+      if (JSON.stringify(after) === JSON.stringify(before)) return true
+      const update = (given: ResolvedPasskeys['given']) => given.update(owner.user, after, before)
+      return (await this.store('passkeys.update', update)) || null
     }
-    return swap(attempt, 'passkeys.update() has stored nothing, 5 times')
+    return swap(attempt, 'passkeys.update')
+  }
+
+  async store(name: string, work: (given: ResolvedPasskeys['given']) => unknown): Promise<boolean> {
+    return isStored(await this.ask(work), 'ERR_AUTH_PASSKEYS', name)
   }
 
   /** Whether a user gets in without a passkey. */
@@ -88,7 +106,8 @@ export class PasskeyTools {
   }
 
   tell(action: PasskeyEvent['action'], { sub }: Owner, id: string, request: FastifyRequest): void {
-    channelOf('passkey').publish({ action, sub: String(sub), id, request })
+    const { name: registration } = this.registration
+    channelOf('passkey').publish({ action, sub: String(sub), id, request, registration })
   }
 }
 
@@ -96,16 +115,38 @@ export const unknown = (): Error => invalid('not a passkey of this user')
 
 const fault = (text: string): Error => faultOf('ERR_AUTH_PASSKEYS', new TypeError(text))
 
-function subIn(handle: string): unknown {
+function subIn(handle: Buffer): unknown {
   try {
-    return JSON.parse(Buffer.from(handle, 'base64url').toString())
+    const sub: unknown = JSON.parse(handle.toString())
+    // Databases fail at numbers that are no integers of 64 bits.
+    const isNoId = typeof sub === 'number' && !(sub % 1 === 0 && Math.abs(sub) < 2 ** 63)
+    return isNoId ? undefined : sub
   } catch {
     return undefined
   }
 }
 
+const mostUsed = 32
+
+/**
+ * Adds a challenge to those that a passkey has signed, so that each works once, in any order. All before the first one count as
+ * used. Where a clock was fast, the list has times that have not come; they leave it only when it is full.
+ * @throws ERR_AUTH_PASSKEY_INVALID
+ */
+export function usedWith({ at, used }: Passkey, id: string): string[] {
+  // An earlier build has stored the time of the last one alone.
+  const old = `${String(at).padStart(16, '0')}~`
+  const known = used ?? (old > timeIn(stepTime) ? ['0', old] : [old])
+  const isPossible = (each: string): boolean => each < timeIn(stepTime)
+  if (known.includes(id) || id <= (known.find(isPossible) ?? '0'))
+    throw invalid('it has signed this challenge before')
+  const all = [...known, id].toSorted()
+  return all.length > mostUsed ? all.filter(isPossible).slice(-mostUsed) : all
+}
+
 function isPasskey(value: unknown): value is Passkey {
-  const { id, publicKey, counter, at } = Object(value) as Record<keyof Passkey, unknown>
+  const { id, publicKey, counter, at, used } = Object(value) as Record<keyof Passkey, unknown>
   const areTexts = typeof id === 'string' && typeof publicKey === 'string'
+  if (!Array.isArray(used ?? [])) return false
   return areTexts && Number.isFinite(counter) && Number.isFinite(at)
 }

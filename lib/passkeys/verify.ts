@@ -4,38 +4,29 @@ import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simp
 import { digestOf } from '../common/digest.js'
 import { isAuthenticationError, rejection } from '../errors/errors.js'
 import { firstError, stepsTo } from '../options/check.js'
+import { checkSize, withoutAttestation } from './cbor.js'
 import type { ResolvedPasskeys } from './options.js'
 import type { Passkey } from '../../types/passkeys.js'
 
 /** EdDSA, ES256 and RS256 (RFC 9053, RFC 8812). */
 export const algorithms = [-8, -7, -257]
 
-/**
- * What browsers send where no attestation is asked for (WebAuthn §5.1.3). For other formats, the package fetches lists of
- * revoked certificates from whatever address the certificates of the client name.
- */
-const formats = new Set<unknown>(['none', 'packed'])
-
 /** Bytes in base64url. An ID has 1,023 bytes at most, and a handle 64 (WebAuthn §4, §5.4.3). */
-const bytes = (maxLength = 16_384) => Type.String({ pattern: '^[\\w-]+$', maxLength })
-const id = bytes(1364)
+const bytes = (most: number) =>
+  Type.String({ pattern: '^[\\w-]+$', maxLength: Math.ceil((most * 4) / 3) })
+const id = bytes(1023)
 
 const shapeOf = (response: Type.TProperties) =>
   Type.Object({
     id,
     rawId: id,
     type: Type.Literal('public-key'),
-    response: Type.Object({ clientDataJSON: bytes(), ...response }),
+    response: Type.Object({ clientDataJSON: bytes(2048), ...response }),
   })
 
 const shapes = {
-  new: shapeOf({
-    attestationObject: bytes(),
-    transports: Type.Optional(
-      Type.Array(Type.String({ pattern: '^[\\w-]{1,32}$' }), { maxItems: 10 }),
-    ),
-  }),
-  known: shapeOf({ authenticatorData: bytes(), signature: bytes(), userHandle: bytes(86) }),
+  new: shapeOf({ attestationObject: bytes(8192) }),
+  known: shapeOf({ authenticatorData: bytes(1024), signature: bytes(1024), userHandle: bytes(64) }),
 }
 
 /** What tells a login which passkey of which user it is about: the client may have sent anything. */
@@ -45,14 +36,14 @@ export const invalid = (cause: string): Error => rejection('auth.passkey-invalid
 
 export type Verifier = ReturnType<typeof verifierOf>
 
+const bytesOf = (text: string): Buffer => Buffer.from(text, 'base64url')
+
 /** Verifies responses of authenticators. All that is wrong with them is ERR_AUTH_PASSKEY_INVALID. */
 export function verifierOf({
   webauthn,
-  helpers,
   options: { origins, rpId },
 }: {
   readonly webauthn: typeof import('@simplewebauthn/server')
-  readonly helpers: typeof import('@simplewebauthn/server/helpers')
   readonly options: ResolvedPasskeys
 }) {
   const expected = (token: string) => ({
@@ -68,23 +59,28 @@ export function verifierOf({
       unlessInvalid(async () => {
         const response = shaped<RegistrationResponseJSON>(shapes.new, given)
         checkFrame(response)
-        const attestation = Buffer.from(response.response.attestationObject, 'base64url')
-        const format = helpers.decodeAttestationObject(new Uint8Array(attestation)).get('fmt')
-        if (!formats.has(format)) throw invalid('the format of the attestation')
-        const options = { ...expected(token), response, supportedAlgorithmIDs: algorithms }
+        const object = withoutAttestation(bytesOf(response.response.attestationObject))
+        const inner = { ...response.response, attestationObject: object.toString('base64url') }
+        const options = {
+          ...expected(token),
+          response: { ...response, response: inner },
+          supportedAlgorithmIDs: algorithms,
+        }
         const { verified, registrationInfo } = await webauthn.verifyRegistrationResponse(options)
         if (!verified) throw invalid('the attestation')
         const { credential, aaguid, credentialBackedUp: backedUp } = registrationInfo
         if (credential.id !== response.id) throw invalid('the id is not the one in the attestation')
         const publicKey = Buffer.from(credential.publicKey).toString('base64url')
-        const { counter, transports = [] } = credential
+        const transports = transportsOf(response.response.transports)
+        const { counter } = credential
         return { id: credential.id, publicKey, counter, transports, aaguid, backedUp }
       }),
     /** WebAuthn §7.2 */
     used: (response: Assertion, token: string, { id, publicKey }: Passkey) =>
       unlessInvalid(async () => {
         checkFrame(response)
-        const key = new Uint8Array(Buffer.from(publicKey, 'base64url'))
+        checkSize(bytesOf(response.response.authenticatorData))
+        const key = new Uint8Array(bytesOf(publicKey))
         // The counter is compared by us: the package would reject one that has not grown.
         const credential = { id, publicKey: key, counter: 0 }
         const options = { ...expected(token), response, credential }
@@ -105,9 +101,16 @@ function shaped<Response>(schema: Type.TObject, response: unknown): Response {
 
 /** Another site must not use the passkeys of a page that it has in a frame: the package accepts some of these. */
 function checkFrame({ response }: { response: { clientDataJSON: string } }): void {
-  const text = Buffer.from(response.clientDataJSON, 'base64url').toString()
+  const text = bytesOf(response.clientDataJSON).toString()
   const { crossOrigin = false, topOrigin } = Object(JSON.parse(text)) as Record<string, unknown>
   if (crossOrigin !== false || topOrigin !== undefined) throw invalid('a frame of another origin')
+}
+
+/** A hint, which some browsers do not give, or with an empty text (WebAuthn §5.8.4). */
+function transportsOf(given: unknown): string[] {
+  const isName = (each: unknown): each is string =>
+    typeof each === 'string' && /^[\w-]{1,32}$/.test(each)
+  return Array.isArray(given) ? given.slice(0, 10).filter(isName) : []
 }
 
 async function unlessInvalid<T>(work: () => Promise<T>): Promise<T> {
@@ -118,11 +121,11 @@ async function unlessInvalid<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Messages of the package quote what was sent, which must not turn up in the log. */
+/** The begin of messages of the package. The rest quotes what was sent, which must not turn up in the log. */
+const reasons =
+  /^(?:Unexpected (?:(?:authentication|registration) response (?:type|challenge|origin)|RP ID|public key alg)|User (?:not present|(?:presence|verification)(?: was)? required)|No credential ID|Leftover bytes)/
+
 function reasonOf(error: unknown): string {
-  const { message = '' } = error as Partial<Error>
-  return message
-    .replace(/["':\n][^]*/, '')
-    .slice(0, 100)
-    .trim()
+  const [reason] = reasons.exec((error as Error).message) ?? ['it cannot be read']
+  return reason
 }

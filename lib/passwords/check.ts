@@ -6,7 +6,7 @@ import type { HashKind, StoredHash } from './kinds/hash-kind.js'
 import { createRehash, type CheckTools } from './rehash.js'
 import { readHash, verifyInTurn, type Hashing } from './verify.js'
 import { Attempt } from '../throttle/attempt.js'
-import { findUser, isUsableName } from '../users/user.js'
+import { asUnknown, findUserOf, isUsableName } from '../users/user.js'
 
 /** A user whose password was right. */
 export interface Checked {
@@ -30,11 +30,11 @@ export function createCredentialCheck(
   tools: CheckTools,
   validAfter: (user: object) => number = () => 0,
 ) {
-  const { userService, passwordField, hashing, cache } = tools
+  const { passwordField, hashing, cache } = tools
   const hashOf = createHashReader(tools)
   const rehash = createRehash(tools)
   const find = (username: string, request: FastifyRequest) =>
-    findUser(userService, username, request, tools.userServiceTimeout)
+    findUserOf(tools, username, request).catch(asUnknown(request))
 
   /** Compares with what was known of the user when the check began. @param replacement - the hash that replaces `stored` */
   const confirm = async (

@@ -15,6 +15,7 @@ export interface CheckTools {
   readonly userServiceTimeout: number | undefined
   readonly hashing: Hashing
   readonly throttle: Throttle | null
+  readonly registration?: string
   /** Only for Basic, which sends the password with every request. */
   readonly cache: CredentialCache | null
   /** Only for Basic: whether a user has a second factor, which a password alone must not go around. */
@@ -26,7 +27,7 @@ export interface CheckTools {
  * stores new ones: one at a time for a user, and only while no hashing waits. The login succeeds even if that fails.
  */
 export function createRehash(tools: CheckTools) {
-  const { userService, passwordField, userServiceTimeout, hashing } = tools
+  const { userService, passwordField, userServiceTimeout, hashing, registration = '' } = tools
   const { wanted, queue } = hashing
   const running = new Set<string>()
   const isPossible = (matched: string, stored: StoredHash): boolean => {
@@ -49,7 +50,8 @@ export function createRehash(tools: CheckTools) {
         await update(current, fresh, stored.text)
         queue.stats.replaced += 1
         const shown = viewOf(current, new Set([passwordField]))
-        const event = { request, user: shown, from: stored.name, to: wanted.kind.name }
+        const kinds = { from: stored.name, to: wanted.kind.name }
+        const event = { request, registration, user: shown, ...kinds }
         if (channelOf('rehash').hasSubscribers) channelOf('rehash').publish(event)
       })
     const report = (error: unknown): void =>

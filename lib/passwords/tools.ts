@@ -32,12 +32,12 @@ export type PasswordTools = Awaited<ReturnType<typeof createPasswordTools>>
 export async function createPasswordTools(
   options: ResolvedOptions,
   app: SharedHashing,
-  { throttle, cache }: Pick<CheckTools, 'throttle' | 'cache'>,
+  { cache, ...shared }: Pick<CheckTools, 'throttle' | 'cache' | 'registration'>,
   log: FastifyBaseLogger,
 ) {
   const { userServiceTimeout } = options
   const hashing = await openHashing(options, app, log)
-  const tools = { hashing, userServiceTimeout, throttle }
+  const tools = { hashing, userServiceTimeout, ...shared }
   return {
     api: passwordApi(hashing),
     load: async (): Promise<void> => {

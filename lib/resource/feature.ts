@@ -6,16 +6,19 @@ import { secureAddress } from '../http/address.js'
 import { freeze } from '../tokens/engine.js'
 import type { ResolvedResource } from './options.js'
 import { routesOf } from './routes.js'
-import type { Feature, FeatureContext } from '../feature.js'
+import type { Feature, FeatureContext, RoutePolicy } from '../feature.js'
 import type { ResolvedOptions } from '../options/resolve.js'
 import type { ProtectedResourceMetadata } from '../../types/resource.js'
 
 export { resolve, schema } from './options.js'
 
-type Routes = Parameters<NonNullable<Feature['checkRoutes']>>[0]
+type Context = FeatureContext<ResolvedResource>
+type CheckRoutes = Parameters<NonNullable<Feature['checkRoutes']>>
+type Routes = CheckRoutes[0]
 
 /** The option `resource`: protected resource metadata (RFC 9728). */
-export function create({ root, resolved, options }: FeatureContext<ResolvedResource>): Feature {
+export function create(context: Context): Feature {
+  const { root, resolved, options } = context
   const { identifier, path, metadataUrl } = resolved
   const published: Parameters<typeof routesOf>[1] = { identifier, path }
   let document: ProtectedResourceMetadata | undefined
@@ -24,7 +27,8 @@ export function create({ root, resolved, options }: FeatureContext<ResolvedResou
     // Clients request these scopes with their first token.
     challenge: ({ scope }) => ({ ...(scope && { scope }), resource_metadata: metadataUrl }),
     routes: () => routesOf(root, published),
-    checkRoutes(routes) {
+    checkRoutes(routes, unmarked) {
+      checkRoutes(context, routes, unmarked)
       document = documentOf(resolved, options, routes)
       published.text = JSON.stringify(document)
     },
@@ -36,6 +40,39 @@ export function create({ root, resolved, options }: FeatureContext<ResolvedResou
   }
 }
 
+/** @throws ERR_AUTH_OPTION for a route without a mark at the address of the resource */
+function checkRoutes(
+  { log, resolved: { identifier, scopesSupported } }: Context,
+  ...[routes, unmarked]: CheckRoutes
+): void {
+  const folded = (path: string): string => `${path}/`.replace('//', '/').toLowerCase()
+  const address = folded(new URL(identifier).pathname)
+  // A preflight has no credentials.
+  const open = unmarked.find(
+    ({ name, url }) => folded(url) === address && !name.startsWith('OPTIONS '),
+  )
+  if (open !== undefined) {
+    wrongOption(
+      `option "resource": found ${open.name} at the address of ${identifier} without a mark, so it would be open, expected config: { auth: true } there, or { auth: false } if it is public.`,
+    )
+  }
+  // Parameters and wildcards may match anything.
+  const isBelow = ({ url }: { url: string }): boolean =>
+    folded(url).startsWith(address) ||
+    (/[:*]/.test(url) && address.startsWith(url.toLowerCase().replace(/[:*].*/, '')))
+  if (!routes.some(isBelow)) {
+    log.warn(
+      `fastify-authn: option "resource": no protected route of this registration is at the path of ${identifier} or below it, so clients may be led to routes that need no token. Mark the routes there, or correct the identifier. Where a proxy changes paths, this means nothing.`,
+    )
+  }
+  const isOffline = (scopes: readonly string[]): boolean => scopes.includes('offline_access')
+  const marked = routes.find(({ policy: { needs } }) => isOffline(scopesIn(needs)))
+  if (marked === undefined && !isOffline(scopesSupported || [])) return
+  log.warn(
+    `fastify-authn: ${marked?.name ?? 'option "resource.scopesSupported"'}: found the scope offline_access, which all clients are then told to request. Leave it out: those that need refresh tokens request it by themselves.`,
+  )
+}
+
 /** @throws ERR_AUTH_OPTION where there is no authorization server */
 function documentOf(
   resource: ResolvedResource,
@@ -44,7 +81,11 @@ function documentOf(
 ): ProtectedResourceMetadata {
   const { scopesSupported = scopesOf(routes) } = resource
   const all = Object.values(issuers).map(({ issuer }) => issuer)
-  const { authorizationServers: servers = all.filter(isServer) } = resource
+  const {
+    authorizationServers: servers = all.filter(
+      (each) => secureAddress(each) !== null && !each.includes('?'),
+    ),
+  } = resource
   if (servers.length === 0) {
     wrongOption(
       'option "resource.authorizationServers": found none (if it is left out, those of the "issuers" that are addresses), so clients could not find out where to get a token. Set it to the address of your authorization server, as in [\'https://id.example.com\'].',
@@ -65,15 +106,15 @@ function documentOf(
   return document
 }
 
-function isServer(issuer: string): boolean {
-  return secureAddress(issuer) !== null && !issuer.includes('?')
-}
-
 /** The scopes in the marks of routes that accept Bearer, sorted. */
 function scopesOf(routes: Routes): string[] {
   const names = routes.flatMap(({ policy: { members, needs }, isHidden }) => {
     if (isHidden || !members.flatMap(challengeSchemes).some(isBearer)) return []
-    return Object.values(needs?.scope ?? {}).flat()
+    return scopesIn(needs)
   })
   return [...new Set(names)].toSorted()
+}
+
+function scopesIn(needs: RoutePolicy['needs']): string[] {
+  return Object.values(needs?.scope ?? {}).flat()
 }

@@ -1,12 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { digestOf } from '../common/digest.js'
 import { rejection, type AuthenticationError } from '../errors/errors.js'
-import { base32Of, isOfApp, stepOf } from './totp.js'
+import { base32Of, isOfApp, plainCode, stepOf } from './totp.js'
 
 /** The second factor of a user, as it is stored, encrypted. */
 export interface Factor {
   /** Random. Logins, setups and devices name it, so that a new one makes them invalid. */
   readonly id: string
+  /** Random, and new whenever the devices are forgotten; undefined before. Only devices name it. */
+  readonly devices?: string
   /** 160 bits in base64url. */
   readonly secret: string
   /** The last step whose code was used. */
@@ -48,7 +50,7 @@ export const codeInvalid = (cause: string): AuthenticationError =>
 
 /** @param password - the digest of the password hash */
 export function tryCode(factor: Factor, typed: string, password: string): Tried {
-  const code = typed.replace(/\s/g, '')
+  const code = plainCode(typed)
   if (!isOfApp(code)) return tryRecovery(factor, code)
   const wait = waitOf(factor, password)
   if (wait > 0)
@@ -63,8 +65,9 @@ export function tryCode(factor: Factor, typed: string, password: string): Tried 
   return { after: { ...factor, wrong, wait: next }, error: codeInvalid('code is wrong') }
 }
 
-function tryRecovery(factor: Factor, typed: string): Tried {
-  const digest = digestOf(typed.replaceAll('-', '').toLowerCase())
+function tryRecovery(factor: Factor, code: string): Tried {
+  // Base32 has no 0 and no 1, which people type for letters that look alike.
+  const digest = digestOf(code.replaceAll('0', 'o').replaceAll('1', 'l'))
   const codes = factor.codes.filter((each) => each !== digest)
   const left = codes.length
   if (left === factor.codes.length) return { error: codeInvalid('no code of this user') }

@@ -1,9 +1,11 @@
-import { acceptSameTokens } from '../authenticators/shared-keys.js'
+import { acceptSameTokens, isSameService } from '../authenticators/shared-keys.js'
 import { isUsableName } from '../users/user.js'
 import { wrongOption } from '../errors/errors.js'
 import { loginFor } from '../login/needs.js'
 import { targetOf } from '../login/return-to.js'
 import { wantedLogin } from '../login/route.js'
+import { noClaims } from '../login/token.js'
+import { fingerprintOf } from '../tokens/keys/key.js'
 import { stepTime } from '../tokens/step.js'
 import { secondFactorRoutes } from './routes.js'
 import { factorTokens, rememberedDevices } from './tokens.js'
@@ -31,7 +33,7 @@ export function create(context: FeatureContext<ResolvedSecondFactor>): Feature {
       const factor = tools.store.factorOf(user, sub)
       if (factor === null) return null
       const state = tools.stateOf(user, factor)
-      if (devices?.has(request, state)) return null
+      if (devices?.has(request, tools.deviceOf([state], factor))) return null
       // The hash may be replaced by this login, or not if the app cannot store it.
       const states = [state, ...(replacement ? [tools.stateOf(user, factor, replacement)] : [])]
       const began = Date.now() - (performance.now() - started)
@@ -46,13 +48,14 @@ export function create(context: FeatureContext<ResolvedSecondFactor>): Feature {
     async disable(name, request) {
       const user = isUsableName(name) ? await tools.store.find(name, request) : null
       if (user === null) return false
-      const { sub } = await tools.claimsOf(name, request, user)
+      const { sub } = await tools.claimsOf(name, request, user, noClaims)
       return tools.remove(user, name, sub, request)
     },
   }
   return {
     name: 'secondFactor',
     api,
+    givesMfa: true,
     secondFactor,
     open(registration) {
       registration.hiddenFields.add(resolved.field)
@@ -60,14 +63,22 @@ export function create(context: FeatureContext<ResolvedSecondFactor>): Feature {
     },
     routes: () => secondFactorRoutes(path, tools),
     check(registration, all) {
-      const isRelated = (each: Registration): boolean =>
-        each === registration || acceptSameTokens(registration, each)
-      const related = all.filter(isRelated)
+      for (const each of all) each.withSecondFactor.add(registration)
+      const { userService } = registration.options
+      const related = all.filter(({ options }) => isSameService(userService, options.userService))
       tools.family = related.flatMap(({ app: { authn } }) =>
         authn.features.includes('sessions') ? authn.sessions : [],
       )
-      const around = related.find(
-        (each) => each.secondFactor === undefined && wantedLogin(each) !== null,
+      const secrets = [resolved.given.key].flat() as readonly string[]
+      if (secrets.some((secret) => all.some((each) => isKeyOf(each, secret)))) {
+        wrongOption(
+          'option "secondFactor.key": found a key of "jwt", expected a secret of its own: whoever steals it would have both. Make one with: npx fastify-authn secret',
+        )
+      }
+      const isRelated = (each: Registration): boolean =>
+        each === registration || acceptSameTokens(registration, each)
+      const around = all.find(
+        (each) => each.secondFactor === undefined && isRelated(each) && wantedLogin(each) !== null,
       )
       if (around === undefined) return
       wrongOption(
@@ -79,6 +90,18 @@ export function create(context: FeatureContext<ResolvedSecondFactor>): Feature {
       return tools
     },
   }
+}
+
+/** Whether a secret is a key of tokens, as it is, or before or after base64, base64url or hexadecimal. */
+function isKeyOf({ jwtService }: Registration, secret: string | Uint8Array): boolean {
+  const bytes = Buffer.from(secret as string)
+  const keys = (['base64', 'base64url', 'hex'] as const).flatMap((form) => [
+    Buffer.from(bytes.toString(), form),
+    Buffer.from(bytes.toString(form)),
+  ])
+  const own = new Set([bytes, ...keys].map((verify) => fingerprintOf({ verify })))
+  const hmac = ['HS256', 'HS384', 'HS512'] as const
+  return hmac.some((alg) => jwtService.fingerprints(alg).some((each) => own.has(each)))
 }
 
 /** The page that asks for a code after a login with a provider. @throws ERR_AUTH_OPTION */

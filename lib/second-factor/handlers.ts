@@ -1,13 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { declaredProperty } from '../common/objects.js'
-import { rejection } from '../errors/errors.js'
 import { requireFreshSession, requireOwnSession } from '../login/own-session.js'
 import { codeInvalid, newRecoveryCodes, randomId, type Factor } from './factor.js'
 import { loginExpired } from '../tokens/step.js'
-import { base32Of, stepOf } from './totp.js'
+import { base32Of, plainCode, stepOf } from './totp.js'
 import type { HandleOf } from '../login/feature-routes.js'
 import type { Sub } from './store.js'
-import type { SecondFactorTools } from './tools.js'
+import { mostLost, noFactor, type SecondFactorTools } from './tools.js'
 
 interface Body {
   readonly token: string
@@ -17,30 +16,22 @@ interface Body {
 
 type Handle = HandleOf<SecondFactorTools, Body>
 
-const none = (): Error => rejection('auth.forbidden', { cause: 'no second factor' })
-
 export const logIn: Handle = async (tools, { token, code, remember }, request, reply) => {
   const { sub, states, amr, began, validAfter } = tools.tokens.login.read(token)
   const { store, devices } = tools
   const found = await store.find(sub, request)
   if (found === null) throw loginExpired('the user is gone')
-  const isOf = (user: object, factor: Factor | null): factor is Factor =>
-    factor !== null &&
-    states.includes(tools.stateOf(user, factor)) &&
-    tools.validAfter(user) <= validAfter
-  const user = await tools.useCode(found, sub, code, request, (now, factor) => {
-    if (isOf(now, factor)) return factor
+  const check = (user: object): Factor => {
+    const factor = store.factorOf(user, sub)
+    const isOf = factor !== null && states.includes(tools.stateOf(user, factor))
+    if (isOf && tools.validAfter(user) <= validAfter) return factor
     throw loginExpired('the password or the second factor has changed')
-  })
-  const body = await tools.begin(request, reply, {
-    sub,
-    user,
-    amr,
-    // Sessions that were revoked since the password was checked include this one.
-    started: performance.now() - Math.max(0, Date.now() - began),
-    isSame: (now) => isOf(now, store.factorOf(now, sub)),
-  })
-  if (remember) devices?.remember(reply, states)
+  }
+  const device = tools.deviceOf(states, check(found))
+  // Sessions that were revoked since the password was checked include this one.
+  const times = { began, started: performance.now() - Math.max(0, Date.now() - began) }
+  const body = await tools.begin(request, reply, { sub, user: found, amr, code, check, ...times })
+  if (remember) devices?.remember(reply, device)
   return body
 }
 
@@ -77,26 +68,42 @@ export const setUp: Handle = async (tools, _body, request) => {
 export const enable: Handle = async (tools, { token, code }, request, reply) => {
   const { user: found, sub, amr } = requireFreshSession(tools.registration, request)
   const { secret, replaces } = readSetup(tools, token, sub)
-  const isSame = tools.samePassword(found)
+  const samePassword = tools.samePassword(found, sub)
   const { shown, codes } = newRecoveryCodes()
+  const check = (now: object): Factor | null => {
+    const factor = samePassword(now)
+    if (tools.store.hasCodes(now, sub, codes)) return factor
+    throw loginExpired('the second factor has changed')
+  }
   const { sessions } = tools.registration.app.authn
   // Proves that the store is there, before anything is done.
   await sessions.list(sub)
-  const { user } = await tools.store.swap(found, sub, request, (now) => {
-    const replaced = tools.store.factorOf(now, sub)?.id ?? null
-    if (replaced !== replaces) throw loginExpired('the second factor has changed')
-    const step = stepOf(secret, code.replace(/\s/g, ''), -1)
+  const { user, before, after } = await tools.store.swap(found, sub, request, (now) => {
+    const before = tools.store.factorOf(now, sub)
+    if ((before?.id ?? null) !== replaces) throw loginExpired('the second factor has changed')
+    const step = stepOf(secret, plainCode(code), -1)
     if (typeof step !== 'number') throw codeInvalid('the app shows another code')
-    return { after: { id: randomId(), secret, step, wrong: 0, wait: null, codes } }
+    return { before, after: { id: randomId(), secret, step, wrong: 0, wait: null, codes } }
   })
-  tools.counts.enabled += 1
-  tools.tell('enabled', sub, request)
-  // They began with less. `finishLogin` rejects logins that are not among them yet. By `sub`, the clocks of two processes
-  // could make the next login look older than this.
-  const others = await Promise.all(tools.family.map((each) => each.list(sub)))
-  await Promise.all(others.flat().map(({ sid }) => sessions.revoke({ sid })))
-  const login = { sub, user, amr, started: performance.now(), isSame }
-  return { ...(await tools.begin(request, reply, login)), recoveryCodes: shown }
+  try {
+    await tools.store.requireCodes(user, sub, request, codes)
+    // They began with less. `finishLogin` rejects logins that are not among them yet. By `sub`, the clocks of two processes
+    // could make the next login look older than this.
+    const others = await Promise.all(tools.family.map((each) => each.list(sub)))
+    await Promise.all(others.flat().map(({ sid }) => sessions.revoke({ sid })))
+    const login = { sub, user, amr, started: performance.now(), check }
+    const body = await tools.begin(request, reply, login)
+    tools.counts.enabled += 1
+    tools.tell('enabled', sub, request)
+    return { ...body, recoveryCodes: shown }
+  } catch (error) {
+    // Nobody has seen the recovery codes, and older sessions may go on.
+    const now = await tools.store.find(sub, request)
+    const undo = (each: object) =>
+      tools.store.factorOf(each, sub)?.id === after.id ? { after: before } : {}
+    if (now !== null) await tools.store.swap(now, sub, request, undo, mostLost)
+    throw error
+  }
 }
 
 /** @throws ERR_AUTH_LOGIN_EXPIRED */
@@ -112,24 +119,21 @@ function readSetup({ tokens, resolved }: SecondFactorTools, token: string, sub: 
 /** The session that it begins takes the place of the one that it was asked in. */
 export const confirm: Handle = async (tools, { code }, request, reply, started) => {
   const { user: found, sub, sid, amr } = requireOwnSession(tools.registration, request)
-  const isSame = tools.samePassword(found)
-  const user = await tools.useCode(found, sub, code, request, (_, factor) => {
-    if (factor === null) throw none()
-    return factor
-  })
-  const body = await tools.begin(request, reply, { sub, user, amr, started, isSame })
+  const check = tools.samePassword(found, sub)
+  const body = await tools.begin(request, reply, { sub, user: found, amr, code, started, check })
   await tools.registration.app.authn.sessions.revoke({ sid })
   return body
 }
 
 export const renewCodes: Handle = async (tools, _body, request) => {
-  const { user, sub } = requireFreshSession(tools.registration, request, true)
+  const { user: found, sub } = requireFreshSession(tools.registration, request, true)
   const { shown, codes } = newRecoveryCodes()
-  await tools.store.swap(user, sub, request, (now) => {
+  const { user } = await tools.store.swap(found, sub, request, (now) => {
     const factor = tools.store.factorOf(now, sub)
-    if (factor === null) throw none()
+    if (factor === null) throw noFactor()
     return { after: { ...factor, codes } }
   })
+  await tools.store.requireCodes(user, sub, request, codes)
   tools.tell('recovery-codes', sub, request)
   return { recoveryCodes: shown }
 }
@@ -138,7 +142,7 @@ export const forgetDevices: Handle = async (tools, _body, request) => {
   const { user, sub } = requireOwnSession(tools.registration, request)
   await tools.store.swap(user, sub, request, (now) => {
     const factor = tools.store.factorOf(now, sub)
-    return factor === null ? {} : { after: { ...factor, id: randomId() } }
+    return factor === null ? {} : { after: { ...factor, devices: randomId() } }
   })
   return null
 }

@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify'
+import { isStored, notFound } from '../common/stored.js'
 import { swap } from '../common/swap.js'
 import { declaredProperty } from '../common/objects.js'
 import { findUserOf } from '../users/user.js'
@@ -59,7 +60,20 @@ export class FactorStore {
       user = now
       return null
     }
-    return swap(attempt, 'the second factor has changed', most)
+    return swap(attempt, 'secondFactor.update', most)
+  }
+
+  hasCodes(user: object, sub: Sub, codes: readonly string[]): boolean {
+    return this.factorOf(user, sub)?.codes.join() === codes.join()
+  }
+
+  /** Reads back recovery codes before they are shown. @throws (rejects) ERR_AUTH_LOGIN_EXPIRED, ERR_AUTH_SECOND_FACTOR */
+  async requireCodes(before: object, sub: Sub, request: FastifyRequest, codes: readonly string[]) {
+    const user = await this.find(sub, request)
+    if (user && this.hasCodes(user, sub, codes)) return
+    if (user && this.textOf(user) === this.textOf(before))
+      throw notFound('ERR_AUTH_SECOND_FACTOR', 'secondFactor.update', 'findByUsername')
+    throw loginExpired('the second factor has changed')
   }
 
   async #store(user: object, sub: Sub, after: Factor | null | undefined): Promise<boolean> {
@@ -69,7 +83,7 @@ export class FactorStore {
     try {
       const answer: unknown = await given.update(user, text, this.textOf(user))
       if (answer instanceof Error) throw answer
-      return Boolean(answer)
+      return isStored(answer, 'ERR_AUTH_SECOND_FACTOR', 'secondFactor.update')
     } catch (error) {
       throw fault('update() of the option "secondFactor" has failed', error)
     }

@@ -19,6 +19,12 @@ interface Login {
   readonly validAfter: number
 }
 
+/** A user in the cookie of a browser, by a digest; until when, in seconds since 1970; and `deviceOf` in tools.ts. */
+type Device = readonly [user: string, until: number, ...states: string[]]
+
+/** Users whom the cookie of a browser names, and the size that others are dropped for, in bytes. */
+const [mostDevices, mostBytes] = [5, 1024]
+
 export type FactorTokens = ReturnType<typeof factorTokens>
 
 export function factorTokens(keys: StepKeys) {
@@ -29,7 +35,7 @@ export function factorTokens(keys: StepKeys) {
     login: tokensOf<Login>('second-factor+jwt'),
     /** `box` has the encrypted secret, and the id of the factor that it replaces. */
     setup: tokensOf<{ readonly box: string }>('second-factor-setup+jwt'),
-    device: tokensOf<{ readonly states: readonly string[] }>('device+jwt'),
+    device: tokensOf<{ readonly devices: readonly Device[] }>('device+jwt'),
   }
 }
 
@@ -49,21 +55,28 @@ export function rememberedDevices(
   }
   const nameFor = (host: '__Host-' | ''): string => `${cookieStart(host, cookies.name)}device`
   const isInProduction = isProduction()
-  const isOf = (token: unknown, state: string): boolean => {
-    try {
-      return tokens.device.read(String(token)).states.includes(state)
-    } catch {
-      return false
-    }
-  }
+  const devicesOf = (request: FastifyRequest): Device[] =>
+    // A callback has no `Origin`, by which `isLocal` would know a page at https.
+    [nameFor('__Host-'), nameFor('')].flatMap((name) => {
+      try {
+        const { devices } = tokens.device.read(String(cookieOf(request, name)))
+        return devices.filter(([, until]) => until > Date.now() / 1000)
+      } catch {
+        return []
+      }
+    })
   return {
-    /** @param state - see `stateOf` in tools.ts: of one user, and until the password or the factor changes */
-    has: (request: FastifyRequest, state: string): boolean =>
-      // A callback has no `Origin`, by which `isLocal` would know a page at https.
-      [nameFor('__Host-'), nameFor('')].some((name) => isOf(cookieOf(request, name), state)),
-    remember(reply: FastifyReply, states: readonly string[]): void {
+    has: (request: FastifyRequest, [, state = '']: readonly string[]): boolean =>
+      devicesOf(request).some(([, , ...states]) => states.includes(state)),
+    /** Adds a user to the cookie, in place of the oldest ones where there are too many. */
+    remember(reply: FastifyReply, [user, ...states]: readonly [string, ...string[]]): void {
       const isSecure = isInProduction || !isLocal(reply.request)
-      const value = tokens.device.make({ states }, seconds)
+      const others = devicesOf(reply.request).filter(([other]) => other !== user)
+      const own: Device = [user, Math.floor(Date.now() / 1000) + seconds, ...states]
+      const devices = [own, ...others].slice(0, mostDevices)
+      const make = (): string => tokens.device.make({ devices }, seconds)
+      while (devices.length > 1 && make().length > mostBytes) devices.pop()
+      const value = make()
       const name = nameFor(isSecure ? '__Host-' : '')
       // Strict would miss the callback, to which a provider leads.
       const cookie = { name, value, maxAge: seconds, isSecure, sameSite: 'Lax' } as const

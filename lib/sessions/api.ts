@@ -12,7 +12,6 @@ import { isUsableName } from '../users/user.js'
 import { refreshSession } from './refresh.js'
 import { rejectToken } from './routes.js'
 import { isOwnSession, revokeSessions, type SessionTools } from './tools.js'
-import type { AuthenticationErrorLike } from '../../types/errors.js'
 import type { Sessions } from '../../types/session-api.js'
 
 /** A name may come from a client, so one that no session can have is not looked up. */
@@ -56,18 +55,19 @@ export function sessionsApi(tools: SessionTools, app: FastifyInstance): Sessions
       const started = performance.now()
       // Caches must not store a token (RFC 6749 section 5.1).
       void reply.header('cache-control', 'no-store')
-      const user = isUsableName(username) ? await tools.find(username, request) : null
       try {
+        const user = isUsableName(username) ? await tools.find(username, request) : null
         registration.carrier.check?.(request)
         const options = { code: 'ERR_AUTH_LOGIN_REFUSED', cause: 'user not found' } as const
         if (user === null) throw rejection('auth.forbidden', options)
+        const authentication = { amr, time: authTime }
+        const login = { username, user, started, confirm: async () => undefined, authentication }
+        return await finishLogin(registration, request, reply, login)
       } catch (error) {
-        reportRejection(request, error as AuthenticationErrorLike, 'login', started)
+        if (isAuthenticationError(error))
+          reportRejection(request, error, 'login', started, null, null, { registration })
         throw error
       }
-      const authentication = { amr, time: authTime }
-      const login = { username, user, started, confirm: async () => undefined, authentication }
-      return finishLogin(registration, request, reply, login)
     },
     async refresh(token, request, reply) {
       const registration = withUsers('refresh')
@@ -83,7 +83,7 @@ export function sessionsApi(tools: SessionTools, app: FastifyInstance): Sessions
         const cause = error === ABANDONED ? rejection('auth.overloaded') : error
         return rejectToken(registration, request, reply, text, cause).catch((rejected: unknown) => {
           if (isAuthenticationError(rejected))
-            reportRejection(request, rejected, 'refresh', started)
+            reportRejection(request, rejected, 'refresh', started, null, null, { registration })
           throw rejected
         })
       }

@@ -4,6 +4,7 @@ import { wantedLogin } from '../login/route.js'
 import { sessionsApi } from './api.js'
 import { beginSession } from './issue.js'
 import { revokeReplaced } from './logout.js'
+import { parseRefreshToken } from './refresh-token.js'
 import { sessionRoutes } from './routes.js'
 import { isOwnSession, openTools, storeTimeout, type SessionTools } from './tools.js'
 import type { Feature, FeatureContext } from '../feature.js'
@@ -40,7 +41,9 @@ export function create(context: FeatureContext<ResolvedSessions>): Feature {
   }
   return {
     name: 'sessions',
+    givesMfa: context.resolved.mfa,
     api: sessionsApi(tools, app),
+    knows: (text) => parseRefreshToken(text) !== null,
     tokenChecks: [{ claims: (claims) => revocations.check(claims) }],
     async issueTokens(...login) {
       await revokeReplaced(tools, ...login)

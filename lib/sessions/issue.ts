@@ -49,19 +49,22 @@ export async function beginSession(
   // The login began at this time by the clock of the store, or a little later; that clock may count milliseconds.
   const began = stored.now + 0.001 - (performance.now() - attempt.started) / 1000
   const { userRevocation: last } = stored
-  const isRevoked = (): boolean =>
-    (tools.userRevocations.get(session.sub) ?? 0) > attempt.started ||
+  const isRevoked = (): boolean => {
+    const [at = -Infinity, on = -Infinity] = tools.userRevocations.get(session.sub) ?? []
+    if (attempt.began === undefined ? at > attempt.started : on > attempt.began) return true
     // For its own revocations this process compares its own, more exact clock.
-    (last !== null && last.by !== tools.instance && last.at > began)
+    return last !== null && last.by !== tools.instance && last.at > began
+  }
   for (const each of stored.revoked) {
     tools.revocations.add(each.sid, tools.revocationTtl)
-    reportRevoked(request, each.sid, session.sub)
+    reportRevoked(tools, request, each.sid, session.sub)
   }
   try {
     await attempt.confirm()
     if (isRevoked()) {
       throw rejection('auth.invalid-credentials', { cause: 'sessions revoked meanwhile' })
     }
+    await attempt.use?.()
   } catch (error) {
     // The client has no token of the session; only lists would show it.
     await revokeSessions(tools, { sid }).catch(() => undefined)
@@ -71,8 +74,8 @@ export async function beginSession(
   return tokens
 }
 
-export function reportRevoked(request: FastifyRequest, sid: string, sub: string): void {
-  const what = { sid, sub, everywhere: false, revoked: 1 }
+export function reportRevoked(of: SessionTools, request: FastifyRequest, sid: string, sub: string) {
+  const what = { sid, sub, everywhere: false, revoked: 1, registration: of.registration }
   channelOf('logout').publish({ request, authenticator: 'login', ...what })
 }
 

@@ -51,7 +51,7 @@ export async function revokeReplaced(
   }
   const { sid, sub } = session
   await revokeSessions(tools, { sid })
-  reportRevoked(request, sid, sub)
+  reportRevoked(tools, request, sid, sub)
 }
 
 async function ofAccessToken(

@@ -1,6 +1,6 @@
 import * as Type from '@sinclair/typebox/type'
 import { wrongOption } from '../errors/errors.js'
-import { options, seconds, whole } from '../options/check.js'
+import { flag, options, seconds, whole } from '../options/check.js'
 import { defaults, withDefaults } from '../options/defaults.js'
 import { registrationName, storeFactory } from '../stores/options.js'
 import type { SessionsOptions } from '../../types/session-api.js'
@@ -17,6 +17,7 @@ const members = options({
   grace: Type.Number({ minimum: 0, maximum: 60, description: 'seconds, 0 to 60' }),
   maxPerUser: whole(1, 10_000),
   name: registrationName,
+  mfa: flag,
 })
 
 export const schema = Type.Union([Type.Boolean(), members], {

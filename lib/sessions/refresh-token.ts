@@ -27,6 +27,7 @@ function assemble(start: Buffer): RefreshToken {
 
 /** Null for a string of another length, with other characters, or with a wrong checksum. */
 export function parseRefreshToken(text: string): RefreshToken | null {
+  if (text.length !== 75) return null
   const bytes = Buffer.from(text, 'base64url')
   const token = assemble(bytes.subarray(0, handleLength + secretLength))
   // The whole string is compared, because the last character has unused bits: several strings would decode to one token.

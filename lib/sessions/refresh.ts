@@ -89,11 +89,12 @@ export async function presentedSession(
 
 /** Uses a refresh token. An old one revokes its session. `now` of the result is by the clock of the store. */
 export async function swapRefreshToken(
-  { client, revocations, counts, settings: { grace, idle }, revocationTtl }: SessionTools,
+  { client, registration, revocations, counts, settings, revocationTtl }: SessionTools,
   request: FastifyRequest,
   { token: presented, ahead }: Awaited<ReturnType<typeof presentedSession>>,
   route: 'login' | 'refresh' | 'logout',
 ) {
+  const { grace, idle } = settings
   const next = newRefreshToken(presented.handle)
   // A client that lost the response sends the same token again: within the grace, there must be time left for that.
   const timeout = grace < 2 ? storeTimeout : Math.min(storeTimeout, grace / 2)
@@ -121,7 +122,7 @@ export async function swapRefreshToken(
     const { sid, sub } = swapped.session
     revocations.add(sid, revocationTtl)
     counts.reused += 1
-    channelOf('reuse').publish({ request, authenticator: route, sid, sub })
+    channelOf('reuse').publish({ request, registration, authenticator: route, sid, sub })
     throw rejection('auth.refresh-reused')
   }
   throw swapped.outcome === 'late'

@@ -18,6 +18,8 @@ export class Revocations implements SessionWatcher {
   readonly #until = new Map<string, number>()
   #nextSweep = 0
   isCaughtUp = false
+  /** The name in its events. */
+  registration = ''
   #hasCaughtUp = false
   #settle: ((error?: unknown) => void) | undefined
   /** Resolves when the store has reported all revocations for the first time, or, to the error, when it has failed. */
@@ -42,7 +44,7 @@ export class Revocations implements SessionWatcher {
     // Before the first `caughtUp`, tokens of sessions are rejected, so that nothing can be open.
     if (isNew && this.#hasCaughtUp && !published.has(sid)) {
       published.set(sid, true)
-      channelOf('revoked').publish({ sid })
+      channelOf('revoked').publish({ sid, registration: this.registration })
     }
     if (performance.now() >= this.#nextSweep) this.#sweep()
   }

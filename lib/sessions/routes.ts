@@ -98,12 +98,13 @@ function refresh(registration: Registration, tools: SessionTools): Use {
   }
 }
 
-function logOut({ carrier, tokenSources }: Registration, tools: SessionTools): Use {
+function logOut({ name, carrier, tokenSources }: Registration, tools: SessionTools): Use {
   return async (token, { everywhere = false }, request, reply) => {
     const { sid, sub } = await leavingOf(tools, tokenSources, request, token)
     const revoked = await revokeSessions(tools, everywhere ? { sub } : { sid })
     tools.revocations.add(sid, tools.revocationTtl)
-    channelOf('logout').publish({ request, authenticator: 'logout', sid, sub, everywhere, revoked })
+    const what = { sid, sub, everywhere, revoked, registration: name }
+    channelOf('logout').publish({ request, authenticator: 'logout', ...what })
     carrier.clear(request, reply)
     return reply.code(204).send()
   }

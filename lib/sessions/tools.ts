@@ -29,7 +29,7 @@ export function openTools(
   context: FeatureContext<ResolvedSessions>,
   accountSubjects: () => readonly LoginOptions['subject'][],
 ) {
-  const { app, options, jwtService: service, tokenChecks } = context
+  const { app, registration, options, jwtService: service, tokenChecks } = context
   const { store: factory = memorySessions(), ...settings } = context.resolved
   const { userService, userServiceTimeout } = options
   const { signingMethod, subject }: LoginOptions = options.login || {}
@@ -46,18 +46,19 @@ export function openTools(
   const lost = (error: unknown, isFirst: boolean) => client.log(error, isFirst ? factory.help : '')
   return {
     app,
+    registration,
     settings,
     /** The end of the names of its sessions, which tells them from those of other registrations with the same key. */
     tag: digestOf(place).slice(0, 6),
     store,
     client,
     lookups: new Lookups(),
-    revocations: new Revocations(lost),
+    revocations: Object.assign(new Revocations(lost), { registration }),
     /** Names this process in the store. */
     instance: randomUUID(),
-    /** The time at which this process has revoked all sessions of a `sub`, by the clock of `performance.now()`. */
+    /** When this process has revoked all sessions of a `sub`: by `performance.now()`, and in milliseconds since 1970. */
     // By size: with `max` it allocates all entries at once, 4 ms of each startup.
-    userRevocations: new LRUCache<string, number>({ maxSize: 10_000, sizeCalculation: () => 1 }),
+    userRevocations: new LRUCache<string, number[]>({ maxSize: 10_000, sizeCalculation: () => 1 }),
     service,
     method: signingMethod,
     /** Seconds for which revocations are kept: until no authenticator accepts an access token of the session any more. */
@@ -89,7 +90,7 @@ async function revokeOwn(
   { client, revocations, userRevocations, revocationTtl, instance }: SessionTools,
   which: SessionChoice,
 ): Promise<number> {
-  if ('sub' in which) userRevocations.set(which.sub, performance.now())
+  if ('sub' in which) userRevocations.set(which.sub, [performance.now(), Date.now()])
   const revoked = await client.call((store) => store.revoke(which, revocationTtl, instance))
   // The session is added even if the store does not have it: it may have lost it.
   if ('sid' in which) revocations.add(which.sid, revocationTtl)

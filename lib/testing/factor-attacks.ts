@@ -1,5 +1,6 @@
 import { randomBytes, randomInt } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest, LightMyRequestResponse as Response } from 'fastify'
+import { isStored } from '../common/stored.js'
 import { belowLogin, besideLogin, urlOf } from '../login/plugin-routes.js'
 import { sessionOf, Stopped } from './account-attacks.js'
 import { testingError } from './error.js'
@@ -149,7 +150,8 @@ export async function factorAttacks(
   async function compare(request: FastifyRequest, sub: string): Promise<void> {
     const user = (await store.find(sub, request)) as object
     const stored: unknown = await resolved.given.update(user, store.textOf(user), 'another text')
-    check('update with another "before"', { statusCode: stored ? 200 : 403 }, [403], swap)
+    const isDone = isStored(stored, 'ERR_AUTH_SECOND_FACTOR', 'secondFactor.update')
+    check('update with another "before"', { statusCode: isDone ? 200 : 403 }, [403], swap)
   }
 
   /** Changes the password between password and code, and back. */

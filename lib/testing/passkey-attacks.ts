@@ -42,5 +42,6 @@ export async function passkeyAttacks(play: Play, passkey: VirtualPasskey, adding
   play.check('a passkey', won, [200], `${swap}; passkeys.list has to find what was added`)
   for (const each of [...all, again])
     if (each !== won) play.check('one response several times', each, [403], swap)
-  await wrong('an older challenge', old, 403, swap)
+  play.check('a passkey with an older challenge', await enter(old), [200], swap)
+  await wrong('a response that was used before others', { token, response }, 403, swap)
 }

@@ -31,7 +31,7 @@ export class Attempt {
   /** Whether the password is the one that was accepted last; null where none is cached. */
   get isCached(): boolean | null {
     const { throttle, cache } = this.tools
-    return (throttle && cache?.accepts(this.#who(throttle).username, this.password)) ?? null
+    return (throttle && cache?.accepts(this.#who(throttle).username.join(), this.password)) ?? null
   }
 
   /**
@@ -59,7 +59,7 @@ export class Attempt {
 
   #uncount(throttle: Throttle): void {
     const { username, address } = this.#who(throttle)
-    for (const key of [username, address]) throttle.memory.reward(key)
+    for (const key of [...username, ...address]) throttle.memory.reward(key)
   }
 
   /** Counts the attempt as a failure in this process, at once: simultaneous guesses must not exceed the limit. */
@@ -84,8 +84,10 @@ export class Attempt {
     const { throttle, cache } = this.tools
     if (throttle === null || (cached && !throttle.hasFailed(this.request.ip))) return
     const { username } = this.#who(throttle)
-    cache?.accept(username, this.password)
-    const isKnown = throttle.memory.delete(username)
-    if (isKnown || !cached) await throttle.redis?.delete(username)
+    cache?.accept(username.join(), this.password)
+    const { memory, redis } = throttle
+    const known = username.map((key) => memory.delete(key))
+    if (redis === null || (cached && !known.includes(true))) return
+    await Promise.all(username.map((key) => redis.delete(key)))
   }
 }

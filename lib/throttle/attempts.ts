@@ -10,19 +10,20 @@ interface Throttles {
 }
 
 export interface SharedThrottles {
-  readonly throttles: { readonly made: Throttles; readonly key: readonly unknown[] }[]
+  readonly throttles: { made: Throttles; key: readonly unknown[]; space: string }[]
 }
 
 export type Attempts = Awaited<ReturnType<typeof createAttempts>>
 
-/** Counts the failed attempts of a registration: wrong passwords, and tokens that were rejected. */
+/** Counts failed attempts: wrong passwords, and tokens that were rejected. @param path - of the login, for Redis */
 export async function createAttempts(
   options: ResolvedOptions,
+  path: string,
   app: SharedThrottles,
   cache: AcceptedPasswords | null,
   log: FastifyBaseLogger,
 ) {
-  const { throttle, tokens } = await throttlesOf(options, app, log)
+  const { throttle, tokens } = await throttlesOf(options, path, app, log)
   const tokenAttempt = (name: string, request: FastifyRequest) =>
     new Attempt({ throttle: tokens, cache: null }, name, '', request)
   return {
@@ -45,6 +46,7 @@ export async function createAttempts(
 /** Registrations with the same users and settings share one, or two login routes would allow twice the guesses. */
 async function throttlesOf(
   { throttle: settings, userService }: ResolvedOptions,
+  path: string,
   app: SharedThrottles,
   log: FastifyBaseLogger,
 ): Promise<Throttles> {
@@ -53,9 +55,12 @@ async function throttlesOf(
   const key = [userService, perUsername, perAddress, window, redis, keyPrefix]
   const present = app.throttles.find((other) => key.every((part, at) => part === other.key[at]))
   if (present !== undefined) return present.made
+  // Scopes without a prefix have the same path. In another process they come in the same order.
+  const isTaken = app.throttles.some(({ space }) => space === `${path}:`)
+  const space = isTaken ? `${path}#${app.throttles.length}:` : `${path}:`
   const counters = await sharedCounters(settings, log)
-  const throttle = new Throttle(settings, counters)
-  const made = { throttle, tokens: new Throttle(settings, counters, 'token-') }
-  app.throttles.push({ made, key })
+  const throttle = new Throttle(settings, counters, space)
+  const made = { throttle, tokens: new Throttle(settings, counters, `${space}token-`) }
+  app.throttles.push({ made, key, space })
   return made
 }

@@ -9,6 +9,9 @@ const patience = 500
 
 const failing = 'Redis does not count failed attempts; until it does, this process counts alone'
 
+/** Clients whose last answer was late. Until one comes in time, no request waits: it may have several questions. */
+const slow = new WeakSet<object>()
+
 export type RedisCounters = ReturnType<typeof openRedisCounters>
 
 /**
@@ -29,8 +32,15 @@ export function openRedisCounters(
   })
   const isReportDue = onceAMinute()
   const ask = async <T>(answer: PromiseLike<T>): Promise<T | null> => {
+    const begun = performance.now()
+    const settled = Promise.resolve(answer).finally(() => {
+      if (performance.now() - begun < patience) slow.delete(redis)
+    })
     try {
-      return await withTimeout(answer, patience, () => new Error(`no answer in ${patience} ms`))
+      return await withTimeout(settled, slow.has(redis) ? 1 : patience, () => {
+        slow.add(redis)
+        return new Error(`no answer in ${patience} ms`)
+      })
     } catch (error) {
       // The log gets the message alone: ioredis adds the command to its errors, with keys made from usernames.
       const { message } = error as Error

@@ -3,18 +3,18 @@ import type { FastifyBaseLogger } from 'fastify'
 import ipaddr from 'ipaddr.js'
 import { digestOf } from '../common/digest.js'
 import type { ResolvedThrottle } from '../options/resolve.js'
-import { Counters, type Counted } from './counters.js'
+import { Counters } from './counters.js'
 import type { RedisCounters } from './redis-counters.js'
 
-/** A /48 of which so many /64 have failed counts as one address. Until then, one host locks out none of its neighbours. */
-const mostNetworks = 16
+/** A /56 has so many times the limit of a /64, and a /48 that of a /56: whoever uses up its own leaves most to others. */
+const widening = 4
 
 /** Counts failed attempts in memory and, where configured, in Redis. Limits hold while Redis is down or read-only. */
 export class Throttle {
   throttled = 0
   readonly memory: Counters
 
-  /** @param space - what its keys in Redis begin with: failures of another kind are counted apart */
+  /** @param space - what its keys in Redis begin with: failures of other users and of another kind are counted apart */
   constructor(
     private readonly settings: ResolvedThrottle,
     readonly redis: RedisCounters | null,
@@ -24,58 +24,47 @@ export class Throttle {
   }
 
   hasFailed(ip: string | undefined): boolean {
-    return !this.memory.isEmpty && this.memory.get(failingAt(this.#placeOf(ip).place)) !== null
+    return !this.memory.isEmpty && this.memory.get(failingAt(clientOf(ip))) !== null
   }
 
   keysOf(name: string, ip: string | undefined): FailureKeys {
-    const { place, networks } = this.#placeOf(ip)
+    const networks = networksOf(ip)
     // Redis must not learn usernames.
-    const username = `${this.space}user:${digestOf(spellingOf(name))}@${place}`
-    const address = `${this.space}address:${place}`
-    return { username, address, networks, failing: failingAt(place) }
+    const start = `${this.space}user:${digestOf(spellingOf(name))}`
+    const username = networks.map((network) => `${start}@${network}`)
+    const address = networks.map((network) => `${this.space}address:${network}`)
+    return { username, address, failing: failingAt(networks.at(-1) as string) }
   }
 
-  #placeOf(ip: string | undefined) {
-    const address = addressOf(ip)
-    const wide = clientOf(ip)
-    if (wide === address) return { place: address, networks: null }
-    const networks = `${this.space}networks:${wide}`
-    const isWide = (this.memory.get(networks)?.consumedPoints ?? 0) >= mostNetworks
-    return isWide ? { place: wide, networks: null } : { place: address, networks }
-  }
-
-  count({ username, address, networks, failing }: FailureKeys): void {
-    const { memory } = this
-    memory.penalty(username)
-    const isFirst = memory.penalty(address) === 1
-    if (isFirst && networks !== null) memory.penalty(networks)
-    memory.set(failing, 1, this.settings.window * 1000)
+  count({ username, address, failing }: FailureKeys): void {
+    for (const key of [...username, ...address]) this.memory.penalty(key)
+    this.memory.set(failing, 1, this.settings.window * 1000)
   }
 
   /** Counts a failure in Redis too, from which this process learns what others have counted. */
-  async share({ username, address, networks }: FailureKeys): Promise<void> {
+  async share({ username, address }: FailureKeys): Promise<void> {
     const { redis, memory } = this
     if (redis === null) return
-    const learn = (key: string, counted: Counted | null): void => {
+    const share = async (key: string): Promise<void> => {
+      const counted = await redis.penalty(key)
+      // Redis has a lower count where a success in another process has reset it.
       if (counted?.consumedPoints) memory.set(key, counted.consumedPoints, counted.msBeforeNext)
     }
-    const [ofName, ofAddress] = await Promise.all([redis.penalty(username), redis.penalty(address)])
-    // Redis has a lower count where a success in another process has reset it.
-    learn(username, ofName)
-    const isFirst = networks !== null && ofAddress?.consumedPoints === 1
-    if (isFirst) learn(networks, await redis.penalty(networks))
+    await Promise.all([...username, ...address].map(share))
   }
 
   /** Milliseconds until the next attempt, by username and address. @param everywhere - also ask Redis: a round trip */
   waits({ username, address }: FailureKeys, everywhere: boolean): Promise<[number, number]> {
     const { perUsername, perAddress } = this.settings
     const asked = everywhere && this.redis !== null ? [this.memory, this.redis] : [this.memory]
-    const wait = async (key: string, limit: number): Promise<number> => {
-      const counts = await Promise.all(asked.map(async (limiter) => limiter.get(key)))
-      const waits = counts.map((counted) =>
-        counted !== null && counted.consumedPoints >= limit ? counted.msBeforeNext : 0,
+    const wait = async (keys: readonly string[], limit: number): Promise<number> => {
+      const waits = keys.flatMap((key, at) =>
+        asked.map(async (limiter) => {
+          const { consumedPoints = 0, msBeforeNext = 0 } = (await limiter.get(key)) ?? {}
+          return consumedPoints >= widened(limit, at) ? msBeforeNext : 0
+        }),
       )
-      return Math.max(0, ...waits)
+      return Math.max(...(await Promise.all(waits)))
     }
     return Promise.all([wait(username, perUsername), wait(address, perAddress)])
   }
@@ -91,12 +80,10 @@ export async function sharedCounters(
 }
 
 export interface FailureKeys {
-  /** Counts the failures of a username at an address. */
-  readonly username: string
-  readonly address: string
-  /** Counts the failing /64 networks of one /48; null for IPv4, and once the /48 counts as one address. */
-  readonly networks: string | null
-  /** A key that exists for as long as a failure of the address is counted. */
+  /** Count the failures of a username in each of {@link networksOf}. */
+  readonly username: readonly string[]
+  readonly address: readonly string[]
+  /** A key that exists for as long as a failure of the widest network is counted. */
   readonly failing: string
 }
 
@@ -117,23 +104,30 @@ export function spellingOf(name: string): string {
   return bare.replace(ignored, '').trim().toUpperCase()
 }
 
+/** The limit of the network at a place in {@link networksOf}. */
+export const widened = (limit: number, at: number): number => limit * widening ** at
+
 /** An IPv4 address, or an IPv6 /48, which one customer may have as a whole. Clients on Unix sockets count as one. */
-export function clientOf(ip: string | undefined): string {
-  return addressOf(ip).replace(/:[^:]*::\/64$/, '::/48')
-}
+export const clientOf = (ip: string | undefined): string => networksOf(ip).at(-1) as string
 
 /** The longest address that is read, with a zone and a port. */
 const longest = 64
 
-/** @returns an IPv4 address, or the first 64 bits of an IPv6 address, since one host has all of the rest */
-function addressOf(ip: string | undefined): string {
-  if (ip !== undefined && isIPv4(ip)) return ip
+/** IPv4 clients behind NAT64 (RFC 6052 §2.1). */
+const nat64 = ipaddr.IPv6.parse('64:ff9b::')
+
+/** @returns an IPv4 address, or the /64, /56 and /48 of an IPv6 address. One host has all addresses of a /64 */
+export function networksOf(ip: string | undefined): string[] {
+  if (ip !== undefined && isIPv4(ip)) return [ip]
   // Some proxies append the port. Anything but an address shares one key, or a client could invent a new one each time.
-  if (ip === undefined || ip.length > longest) return 'unknown'
+  if (ip === undefined || ip.length > longest) return ['unknown']
   const bare = ip.replace(/^\[(.*)\](?::\d+)?$|^([\d.]+):\d+$/, '$1$2')
-  if (!ipaddr.isValid(bare)) return 'unknown'
+  if (!ipaddr.isValid(bare)) return ['unknown']
   const address = ipaddr.process(bare)
-  if (address instanceof ipaddr.IPv4) return address.toString()
-  const network = address.parts.slice(0, 4).map((part) => part.toString(16))
-  return `${network.join(':')}::/64`
+  if (address instanceof ipaddr.IPv4) return [address.toString()]
+  if (address.match(nat64, 96)) return [address.toByteArray().slice(12).join('.')]
+  const [a, b, c, d = 0] = address.parts
+  const network = (bits: number, ...parts: (number | undefined)[]): string =>
+    `${parts.map((part) => part?.toString(16)).join(':')}::/${bits}`
+  return [network(64, a, b, c, d), network(56, a, b, c, d & 0xff00), network(48, a, b, c)]
 }

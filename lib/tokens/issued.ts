@@ -25,6 +25,8 @@ export interface Authentication {
 export interface LoginAttempt {
   /** The time at which it began, before the user was read, by the clock of `performance.now()`. */
   readonly started: number
+  /** The same for a login of several requests, in milliseconds since 1970: the other clock begins, or stops, with a process. */
+  readonly began?: number
   readonly authentication: Authentication
   /** The password hash that this login is storing in place of that of the user, if it does. */
   readonly replacement?: string | undefined
@@ -34,6 +36,8 @@ export interface LoginAttempt {
    * of the user were revoked since the attempt began
    */
   confirm(): Promise<void>
+  /** Called once, last: uses up what the user has shown. So a store that is away costs no code. */
+  use?(): Promise<void>
 }
 
 /** What the one feature that has `secondFactor` does between a login and its tokens. */

@@ -1,3 +1,4 @@
+import { hkdfSync } from 'node:crypto'
 import { promises } from 'node:fs'
 import { AuthnUsageError } from '../errors/errors.js'
 import { kit } from '../common/kit.js'
@@ -166,6 +167,14 @@ export class JwtService implements JwtServiceLike {
   /** Whether the header of a token, not verified, fits this method and these rules. @internal */
   isMeant(header: object, method: SigningMethod | undefined, typ: ResolvedRules['typ']): boolean {
     return typ.has(typOf(header)) && this.#store.current.accepts(ownProperty(header, 'alg'), method)
+  }
+
+  /** Secrets for a purpose, of the private keys and secrets; the first one is of the key that signs. @internal */
+  secretsFor(purpose: string, method: SigningMethod | undefined): Buffer[] {
+    const keys = this.#store.current.keysFor(method).filter(({ until }) => Date.now() < until)
+    return keys.flatMap(({ sign }) =>
+      sign === undefined ? [] : Buffer.from(hkdfSync('sha256', sign, '', purpose, 32)),
+    )
   }
 
   stats(): JwtStats {

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { faultOf, rejection, rejectionOrFault } from '../errors/errors.js'
+import { faultOf, isAuthenticationError, rejection, rejectionOrFault } from '../errors/errors.js'
 import { controlCharacter } from '../http/authorization.js'
 import { ABANDONED, isGone } from '../http/disconnect.js'
 import { isThenable } from '../common/objects.js'
@@ -29,7 +29,8 @@ type Found = object | null
 
 /**
  * Asks the user service, and calls `use` with the user or null. It returns a promise only where the service does: a
- * synchronous request is faster. @throws (or rejects with) AuthenticationFault when the service fails
+ * synchronous request is faster. @throws (or rejects with) AuthenticationFault when the service fails, and an
+ * AuthenticationError of the app, whose words are for clients that have proved who they are: see {@link asUnknown}
  */
 export function findUser<Result = Found>(
   service: UserService,
@@ -55,6 +56,16 @@ export async function findUserOf(
 ): Promise<Found> {
   return findUser(userService as UserService, name, request, userServiceTimeout)
 }
+
+/** Before a client has proved who it is, a user whom the app rejects counts as unknown, and only the log tells. */
+export const asUnknown =
+  ({ log }: FastifyRequest) =>
+  (error: unknown): null => {
+    // A 503 is about the server.
+    if (!isAuthenticationError(error) || error.statusCode === 503) throw error
+    log.info({ code: error.code }, 'findByUsername has rejected a user, who counts as unknown here')
+    return null
+  }
 
 export function withUserTimeout<T>(answer: Promise<T>, seconds: number | undefined): Promise<T> {
   if (seconds === undefined) return answer
@@ -108,12 +119,14 @@ function ask(service: UserService, username: string | number, request: FastifyRe
 }
 
 function fault(error: unknown): never {
-  throw faultOf('ERR_AUTH_USER_SERVICE', error)
+  // An error of another service that uses this package may have such a code too.
+  const isOurs = (Object(error) as Error).name === 'AuthenticationError'
+  throw (isOurs ? rejectionOrFault : faultOf)('ERR_AUTH_USER_SERVICE', error)
 }
 
 function checkUser(user: unknown, source = 'findByUsername'): Found {
   if (user === null || user === undefined) return null
-  if (user instanceof Error) throw faultOf('ERR_AUTH_USER_SERVICE', user)
+  if (user instanceof Error) return fault(user)
   if (typeof user === 'object' && !Array.isArray(user)) return user
   // An array of rows, as queries return, would be a user for every name.
   const found = Array.isArray(user) ? 'an array' : `a ${typeof user}`

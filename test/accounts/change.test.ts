@@ -275,7 +275,7 @@ t.test('an address that is taken before it is confirmed is a 400', async (t) => 
     throw Object.assign(new Error('duplicate key'), { code: '23505' })
   }
   let update = unique as () => unknown
-  const setting = await accountsApp(t, { update: () => update() })
+  const setting = await accountsApp(t, { update: () => update() as boolean })
   const { send, tokenOf, logIn, table, mails } = setting
   const headers = await logIn()
   const token = await tokenOf('/email/change', { email: moved, currentPassword: password }, headers)

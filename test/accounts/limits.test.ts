@@ -1,4 +1,5 @@
 // How many e-mails may be requested, and how many bad links may be tried. Nobody is locked out by it.
+import type { FastifyRequest } from 'fastify'
 import t from 'tap'
 import {
   accountsApp,
@@ -9,6 +10,7 @@ import {
   password,
 } from '../helpers/accounts.js'
 import { bearer } from '../helpers/app.js'
+import { FakeRedis } from '../helpers/fake-redis.js'
 import { retryAfterOf } from '../helpers/load.js'
 
 const alice = 'alice@example.com'
@@ -22,12 +24,11 @@ t.test('three e-mails to one address an hour, known or not, however it is spelle
     const spellings = [email, ` ${email.toUpperCase()} `, email, email, email.toUpperCase()]
     const answers: unknown[] = []
     const url = email === alice ? '/password/forgot' : '/sign-up'
-    for (const [each, spelling] of spellings.entries()) {
+    for (const spelling of spellings) {
       const { statusCode, headers } = await app.inject({
         method: 'POST',
         url,
         payload: { email: spelling },
-        remoteAddress: `192.0.2.${each}`,
       })
       answers.push([statusCode, headers['retry-after'], headers['cache-control']])
     }
@@ -169,7 +170,7 @@ t.test('ten passwords can be tried with a link, by all clients together', async 
   t.equal(table.length, 3)
 })
 
-t.test('thirty e-mails from one address or IPv6 network, whoever gets them', async (t) => {
+t.test('thirty e-mails from one address or IPv6 host, whoever gets them', async (t) => {
   const { app } = await accountsApp(t, standard)
   let count = 0
   const ask = async (remoteAddress: string): Promise<string> => {
@@ -177,15 +178,16 @@ t.test('thirty e-mails from one address or IPv6 network, whoever gets them', asy
     const payload = { email: `user${count}@example.com` }
     return answerOf(await app.inject({ method: 'POST', url: '/sign-up', payload, remoteAddress }))
   }
-  const networks: [first: (each: number) => string, other: string][] = [
-    [() => '192.0.2.1', '192.0.2.2'],
-    [(each) => `2001:db8:1:${each.toString(16)}::1`, '2001:db8:2:1::1'],
-  ]
-  for (const [first, other] of networks) {
-    for (let each = 0; each < 30; each += 1) t.equal(await ask(first(each)), '202 {}')
-    t.equal(await ask(first(31)), tooMany)
-    t.equal(await ask(other), '202 {}')
+  const thirty = async (ip: string): Promise<void> => {
+    for (let each = 0; each < 30; each += 1) t.equal(await ask(ip), '202 {}', ip)
+    t.equal(await ask(ip), tooMany, ip)
   }
+  await thirty('192.0.2.1')
+  t.equal(await ask('192.0.2.2'), '202 {}')
+  for (const id of [1, 2, 3, 4]) await thirty(`2001:db8:1:10${id}::1`)
+  t.equal(await ask('2001:db8:1:1ff::1'), tooMany, 'its /56, once four hosts are')
+  t.equal(await ask('2001:db8:1:201::1'), '202 {}', 'a neighbour')
+  t.equal(await ask('64:ff9b::192.0.2.1'), tooMany, 'behind NAT64')
   t.equal(await ask('::ffff:192.0.2.1'), tooMany, 'is the same address')
 })
 
@@ -258,4 +260,67 @@ t.test('the 429 of a limit is the same for known and unknown addresses', async (
     found.add(JSON.stringify([statusCode, { ...headers, date: '' }, body]))
   }
   t.equal(found.size, 1)
+})
+
+t.test('strangers at other tenants use up no e-mails of a user', async (t) => {
+  const users = [
+    { id: 1, tenant: 'globex', email: alice, password: hash },
+    { id: 2, tenant: 'acme', email: alice, password: hash },
+  ]
+  const findByUsername = (name: string | number, { headers }: FastifyRequest) =>
+    users.find(
+      ({ id, tenant, email }) => tenant === headers['x-tenant'] && [id, email].includes(name),
+    )
+  const { app, mails } = await accountsApp(t, standard, { userService: { findByUsername } })
+  let clients = 0
+  const forgot = async (tenant: string): Promise<string> => {
+    const headers = { 'x-tenant': tenant }
+    const remoteAddress = `192.0.2.${(clients += 1)}`
+    const request = { method: 'POST', url: '/password/forgot', headers, remoteAddress } as const
+    return answerOf(await app.inject({ ...request, payload: { email: alice } }))
+  }
+  for (const tenant of ['none', 'none', 'none', 'none', 'acme', 'acme', 'acme', 'acme'])
+    t.equal(await forgot(tenant), '202 {}')
+  t.equal((await mails()).length, 3, 'of acme')
+  t.equal(await forgot('globex'), '202 {}')
+  t.match(await mails(), [{ kind: 'reset', to: alice, user: { id: 1 } }])
+})
+
+t.test('a mailbox gets few e-mails by changes of address, of all accounts', async (t) => {
+  const table = Array.from({ length: 6 }, (_, id) => {
+    return { id, email: `user${id}@example.com`, password: hash }
+  })
+  const { app, send, mails } = await accountsApp(t, standard, {
+    userService: {
+      findByUsername: (name) => table.find(({ id, email }) => [id, email].includes(name as never)),
+    },
+  })
+  const to = 'victim@elsewhere.example'
+  const change = { email: to, currentPassword: password }
+  for (const { id } of table) {
+    const response = await app.inject({ method: 'POST', url: '/begin', payload: { id } })
+    const headers = bearer((JSON.parse(response.body) as { token: string }).token)
+    for (const answer of ['202 {}', '202 {}', '202 {}', tooMany])
+      t.equal(await send('/email/change', change, headers), answer)
+  }
+  t.equal((await mails()).filter((mail) => mail.to === to).length, 6)
+  t.equal(await send('/sign-up', { email: to }), '202 {}')
+  t.match(await mails(), [{ kind: 'sign-up', to }], 'its owner can sign up')
+})
+
+t.test('registrations with one Redis count apart', async (t) => {
+  const throttle = { redis: new FakeRedis(), keyPrefix: 'shop' }
+  const subject = (user: object) => (user as { id: number }).id
+  const login = { path: '/staff/login', usernameField: 'email', subject }
+  const shop = await accountsApp(t, standard, { throttle })
+  const staff = await accountsApp(t, standard, { throttle, login })
+  const change = { email: 'new@example.com', currentPassword: password }
+  const [customer, member] = [await shop.logIn(), await staff.logIn()]
+  for (const answer of ['202 {}', '202 {}', '202 {}', tooMany]) {
+    t.equal(await shop.send('/email/change', change, customer), answer)
+    t.equal(await shop.send('/password/forgot', { email: alice }), answer)
+  }
+  t.equal(await staff.send('/staff/email/change', change, member), '202 {}')
+  t.equal(await staff.send('/staff/password/forgot', { email: alice }), '202 {}')
+  t.ok((await staff.mails()).some(({ kind }) => kind === 'reset'))
 })

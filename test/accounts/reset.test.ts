@@ -1,6 +1,6 @@
 // Forgotten passwords: who opens the link in the mailbox chooses another one, and all sessions end.
 import t, { type Test } from 'tap'
-import type { AccountsOptions } from '../../lib/index.js'
+import type { AccountsOptions, StoreResult } from '../../lib/index.js'
 import {
   accountsApp,
   answerOf,
@@ -30,7 +30,7 @@ async function setting(t: Test, options: object = {}) {
       update(user, after, before) {
         updates.push([after, before])
         const stored = (): unknown => functions.update?.(user, after, before)
-        return hooks.update === null ? stored() : hooks.update(stored)
+        return (hooks.update === null ? stored() : hooks.update(stored)) as StoreResult
       },
     },
     { sessions: { store: store.factory }, ...options },
@@ -184,11 +184,14 @@ t.test('where the store goes away after the update, the old password is back', a
 t.test('an update that stores nothing, or throws, is no reset', async (t) => {
   const conflict = Object.assign(new Error('for the client'), { statusCode: 409, code: 'LOCKED' })
   const rows: [title: string, update: () => unknown, answer: string][] = [
-    ...[undefined, null, false, 0, ''].map((value): [string, () => unknown, string] => [
-      JSON.stringify(value) ?? 'undefined',
-      () => value,
-      invalid,
-    ]),
+    ...[undefined, null, false, 0, '', { rowCount: 0, rows: [] }].map(
+      (value): [string, () => unknown, string] => [
+        JSON.stringify(value) ?? 'undefined',
+        () => value,
+        invalid,
+      ],
+    ),
+    ['a text', () => 'OK', '500 ERR_AUTH_ACCOUNTS'],
     ['throws', () => Promise.reject(new Error('a secret')), '500 ERR_AUTH_ACCOUNTS'],
     ['throws a 409', () => Promise.reject(conflict), '409 LOCKED'],
   ]

@@ -159,7 +159,7 @@ t.test('the channel apiKey publishes what happened, without the key', async (t) 
   await keys.revoke(id, { owner: 'bob' })
   await keys.revoke(id, { owner: null })
   await keys.revoke(id, { owner: null })
-  const about = { owner: 'alice', name: 'deploy job' }
+  const about = { owner: 'alice', name: 'deploy job', registration: '/' }
   t.strictSame(events, [
     { action: 'issued', id: issued.id, ...about },
     { action: 'rotated', id: issued.id, ...about, replacedBy: id },

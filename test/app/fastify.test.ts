@@ -6,7 +6,6 @@ import fp from 'fastify-plugin'
 import t, { type Test } from 'tap'
 import {
   configOf,
-  hasDeclarations,
   isAutomaticHead,
   isCorsPreflight,
   isShared,
@@ -14,9 +13,12 @@ import {
   mayReadBody,
   nameOfPlugin,
   onInstance,
+  onRouteFirst,
   rootOf,
+  scopesWithoutRoutes,
   setFallback,
   urlsOf,
+  watchPlugins,
   watchRegister,
 } from '../../lib/app/fastify.js'
 
@@ -77,15 +79,85 @@ t.test('decorate() rejects own names of an instance, and sets inherited ones', a
 
 t.test('scopes are listed under fastify.children, routes in printRoutes()', async (t) => {
   const app = fastify(t)
-  t.equal(hasDeclarations(app), false)
+  t.strictSame(scopesWithoutRoutes(app), [app])
   await app.register(fp(async () => undefined))
-  t.equal(hasDeclarations(app), false, 'a plugin without a scope of its own adds none')
-  await app.register(async () => undefined)
-  t.equal(hasDeclarations(app), true, 'a scope')
-  const other = fastify(t)
-  other.get('/', ok)
-  t.equal(hasDeclarations(other), true, 'a route')
-  t.equal(hasDeclarations({} as FastifyInstance), true, 'where it cannot be found out')
+  t.strictSame(scopesWithoutRoutes(app), [app], 'a plugin without a scope of its own adds none')
+  const scopes: FastifyInstance[] = []
+  await app.register(async (outer) => {
+    scopes.push(outer)
+    await outer.register(async (inner) => void scopes.push(inner))
+  })
+  const found = scopesWithoutRoutes(app)
+  t.ok([app, ...scopes].every((scope, index) => found[index] === scope) && found.length === 3)
+  scopes.at(-1)?.get('/', ok)
+  const code = 'ERR_AUTH_MARK'
+  t.throws(() => scopesWithoutRoutes(app), { code }, 'a route')
+  t.throws(
+    () => scopesWithoutRoutes({} as FastifyInstance),
+    { code },
+    'where scopes are not listed',
+  )
+})
+
+t.test('fastify.hooks holds the hooks of each scope, in their order', async (t) => {
+  const app = fastify(t)
+  const ran: string[] = []
+  app.addHook('onRoute', () => void ran.push('theirs'))
+  await app.register(async (inner) => {
+    onRouteFirst([app, inner], () => void ran.push('ours'))
+    inner.get('/inner', { exposeHeadRoute: false }, ok)
+  })
+  app.get('/', { exposeHeadRoute: false }, ok)
+  t.strictSame(ran, ['ours', 'theirs', 'ours', 'theirs'])
+})
+
+t.test('avvio shows the plugins that are queued, and those around a plugin', async (t) => {
+  const app = fastify(t)
+  const seen: unknown[] = []
+  const late = async (scope: FastifyInstance): Promise<void> => {
+    watchPlugins(scope, ({ func, options, server }, isStarting) => {
+      seen.push([server === scope, (func as { name: string }).name, options, isStarting])
+      return { ...(options as object), amended: true }
+    })
+  }
+  async function queued(own: FastifyInstance, options: object): Promise<void> {
+    seen.push([options, Object.getPrototypeOf(own) === app])
+  }
+  async function around(scope: FastifyInstance): Promise<void> {
+    scope.register(fp(late, { name: 'late' }))
+    scope.register(
+      fp(async function shared() {}),
+      { two: 2 },
+    )
+  }
+  app.register(around, { one: 1 } as object)
+  app.register(queued, () => ({ three: 3 }))
+  // What is loaded into another app at that time is not told.
+  const other = fastify(t).register(async () => undefined, { four: 4 } as object)
+  await Promise.all([app.ready(), other.ready()])
+  t.match(seen, [
+    [true, 'probe', {}, true],
+    [true, 'late', {}, false],
+    [true, 'shared', { two: 2 }, true],
+    [true, 'around', { one: 1 }, false],
+    [false, 'queued', { three: 3 }, true],
+    [{ three: 3, amended: true }, true],
+  ])
+})
+
+t.test('it is found out where avvio does not show plugins', async (t) => {
+  for (const hide of [
+    (options: () => object) => () => options(),
+    (options: () => object) => () => options.call({ func: null, emit: null }),
+    (options: () => object) => () => ({ ...options.call(undefined as never) }),
+  ]) {
+    const app = fastify(t)
+    const { register } = app
+    app.register = ((plugin: never, options: never) =>
+      register.call(app, plugin, hide(options) as never)) as never
+    watchPlugins(app, ({ options }) => options)
+    await t.rejects(Promise.resolve(app.ready()), { code: 'ERR_AUTH_MARK' })
+  }
 })
 
 t.test('fastify.acceptedHTTPMethods holds the methods without a body', async (t) => {

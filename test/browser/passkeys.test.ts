@@ -131,7 +131,6 @@ t.test('who cancels gets no error, and other failures have one', async (t) => {
   for (const [name, error] of [
     ['NotAllowedError', null],
     ['AbortError', null],
-    ['InvalidStateError', 'the InvalidStateError'],
     ['SecurityError', 'the SecurityError'],
   ] as const) {
     for (const go of [() => passkeys.add(), passkeys.logIn]) {
@@ -139,6 +138,10 @@ t.test('who cancels gets no error, and other failures have one', async (t) => {
       t.strictSame(await go(), { ...cancelled, error }, name)
     }
   }
+  answers.push(fail('InvalidStateError'))
+  const again = await passkeys.add()
+  t.match(again, { ...cancelled, error: String, code: 'exists' })
+  t.notMatch(again.error, /InvalidStateError/, 'no text of the browser')
   t.notOk(
     log().some((entry) => /^\/(login\/passkey|passkeys) /.test(entry)),
     'nothing was sent',
@@ -214,6 +217,46 @@ t.test('autofill has ended when another request begins', async (t) => {
   t.strictSame(await Promise.race(unborn), cancelled)
   await passkeys.logIn()
   t.strictSame(await Promise.all(unborn), [cancelled, cancelled])
+})
+
+t.test('a second click, and autofill beside the button, are no error', async (t) => {
+  const { session, passkeys, answers, asked } = await visit(t)
+  let choose: (error: Error) => void = () => undefined
+  const held: Answer = () => new Promise((_, reject) => (choose = reject))
+  const others = createPasskeys(session)
+  for (const go of [passkeys.logIn, () => passkeys.add()]) {
+    answers.push(held)
+    asked.length = 0
+    const first = go()
+    const clicks = [go, passkeys.autofill, others.logIn, others.autofill, () => others.add()]
+    for (const click of clicks) t.strictSame(await click(), cancelled)
+    while (asked.length === 0) await settle()
+    for (const click of clicks) t.strictSame(await click(), cancelled)
+    t.equal(asked.length, 1)
+    choose(new DOMException('', 'NotAllowedError'))
+    t.strictSame(await first, cancelled)
+  }
+  t.match(await passkeys.add(), { ok: true }, 'the next click asks again')
+  answers.push(until)
+  asked.length = 0
+  const filled = others.autofill()
+  while (asked.length === 0) await settle()
+  t.match(await passkeys.logIn(), { ok: true })
+  t.strictSame(await filled, cancelled, 'of another part of the page')
+})
+
+t.test('no list takes a new passkey from the browser', async (t) => {
+  const { passkeys, told, answer } = await visit(t)
+  const { id } = (await passkeys.add()).body as { id: string }
+  const { body } = await passkeys.list()
+  const behind = status(200, {}, JSON.stringify({ ...(body as PasskeyList), passkeys: [] }))
+  for (const late of [behind, behind]) {
+    answer('/passkeys', late)
+    t.match((await passkeys.list()).body, { passkeys: [] })
+    t.match(told.at(-1), { allAcceptedCredentialIds: [id] })
+  }
+  t.match(await passkeys.remove(id), { ok: true })
+  t.strictSame((told.at(-1) as { allAcceptedCredentialIds: string[] }).allAcceptedCredentialIds, [])
 })
 
 t.test('autofill asks for a new challenge before the old one expires', async (t) => {

@@ -12,7 +12,7 @@ import { root } from '../helpers/project.js'
 
 const run = promisify(execFile)
 const installed = (file: string): string => path.join(root, 'node_modules', file)
-const notLoadedFirst = /loaded after routes or scopes.*app\.js.*fastify start -r fastify-authn/
+const notLoadedFirst = /ERR_AUTH_MARK[^]*fastify-cli.*app\.js/
 
 /** A copy of an example, in whose node_modules are fastify-cli and this package; the rest is found further up. */
 function copy(t: Test, example: string): string {
@@ -105,14 +105,22 @@ t.test('TypeScript: the project compiles, and a mark in routes/ protects its rou
   await expectProtected(t, await start(t, home, 'dist/app.js'))
 })
 
-t.test('without the first line of app.js startup fails, unless -r loads the package', async (t) => {
-  const home = copy(t, 'javascript')
-  edit(home, 'app.js', ["require('fastify-authn')\n", ''])
-  const failed = await start(t, home, 'app.js')
-  t.notOk(failed.isListening)
-  t.match(failed.output(), notLoadedFirst)
-  await expectProtected(t, await start(t, home, '-r', 'fastify-authn', 'app.js'))
-})
+t.test(
+  'startup fails for a route in plugins/ before it, unless the package is loaded first',
+  async (t) => {
+    const home = copy(t, 'javascript')
+    const early =
+      "module.exports = require('fastify-plugin')(async (app) => app.get('/a', () => 'a'))"
+    writeFileSync(path.join(home, 'plugins/a.js'), early)
+    const failed = await start(t, home, 'app.js')
+    t.notOk(failed.isListening)
+    t.match(failed.output(), notLoadedFirst)
+    await expectProtected(t, await start(t, home, '-r', 'fastify-authn', 'app.js'))
+    const first = "const path = require('node:path')"
+    edit(home, 'app.js', [first, `require('fastify-authn')\n${first}`])
+    await expectProtected(t, await start(t, home, 'app.js'))
+  },
+)
 
 t.test('a project of ES modules', async (t) => {
   const home = copy(t, 'javascript')
@@ -120,7 +128,6 @@ t.test('a project of ES modules', async (t) => {
   edit(
     home,
     'app.js',
-    ["require('fastify-authn')", "import 'fastify-authn'"],
     ["const path = require('node:path')", "import path from 'node:path'"],
     ["const autoload = require('@fastify/autoload')", "import autoload from '@fastify/autoload'"],
     ['module.exports =', 'export default'],

@@ -117,24 +117,32 @@ t.test('a missing scope is a 403 for the route, and for one tool', async (t) => 
   t.equal(notes.size, 0, 'no tool has run')
 })
 
-t.test('pages of other sites get a 403, with a token or without', async (t) => {
-  const { send, token } = await server(t)
-  const good = bearer(await token('notes:read'))
-  for (const origin of ['https://evil.example', 'null', 'https://app.example.evil.example']) {
-    for (const headers of [{}, good]) {
-      const response = await send(call('list_notes'), { ...headers, origin })
-      t.equal(response.status, 403, origin)
-      t.match(await response.json(), { error: { code: -32_000 } })
+t.test(
+  'pages of other sites get a 403 with a token or without, and read the metadata',
+  async (t) => {
+    const { url, send, token } = await server(t)
+    const good = bearer(await token('notes:read'))
+    for (const origin of ['https://evil.example', 'null', 'https://app.example.evil.example']) {
+      for (const headers of [{}, good]) {
+        const response = await send(call('list_notes'), { ...headers, origin })
+        t.equal(response.status, 403, origin)
+        t.match(await response.json(), { error: { code: -32_000 } })
+      }
+      for (const [method, status] of [['GET', 200] as const, ['OPTIONS', 204] as const]) {
+        const metadata = await fetch(new URL(path, url), { method, headers: { origin } })
+        t.equal(metadata.status, status, method)
+        t.equal(metadata.headers.get('access-control-allow-origin'), '*')
+      }
     }
-  }
-  const origin = 'https://app.example'
-  for (const [headers, status] of [[{}, 401] as const, [good, 200] as const]) {
-    const allowed = await send(call('list_notes'), { ...headers, origin })
-    t.equal(allowed.status, status)
-    t.equal(allowed.headers.get('access-control-allow-origin'), origin)
-    t.equal(allowed.headers.get('access-control-expose-headers'), 'WWW-Authenticate')
-  }
-})
+    const origin = 'https://app.example'
+    for (const [headers, status] of [[{}, 401] as const, [good, 200] as const]) {
+      const allowed = await send(call('list_notes'), { ...headers, origin })
+      t.equal(allowed.status, status)
+      t.equal(allowed.headers.get('access-control-allow-origin'), origin)
+      t.equal(allowed.headers.get('access-control-expose-headers'), 'WWW-Authenticate')
+    }
+  },
+)
 
 t.test(
   'answers are streams where clients ask for them, and do not keep the app from closing',

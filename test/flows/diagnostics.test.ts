@@ -101,8 +101,8 @@ function theOnly(t: Test, events: Event[], url: string): object {
   return { name, authenticator, ...(code && { code }), ...(user && { user: user.name }), keys }
 }
 
-const successKeys = ['accepts', 'authenticator', 'duration', 'request', 'user']
-const rejectionKeys = ['accepts', 'authenticator', 'code', 'duration', 'request']
+const successKeys = ['accepts', 'authenticator', 'duration', 'registration', 'request', 'user']
+const rejectionKeys = ['accepts', 'authenticator', 'code', 'duration', 'registration', 'request']
 
 t.test('success and login events have the user that handlers see', async (t) => {
   const events = collect(t)

@@ -47,9 +47,21 @@ t.test(
 t.test('app.authn can be printed, copied and turned into JSON without the options', async (t) => {
   const { authn: offer } = await appWith(t, { basic })
   const passwords = ['hashPassword', 'verifyPassword', 'needsRehash']
-  const names = ['authenticators', 'features', 'stats', ...passwords, 'routes', 'printRoutes']
+  const names = [
+    'registration',
+    'authenticators',
+    'features',
+    'stats',
+    ...passwords,
+    'routes',
+    'printRoutes',
+  ]
   t.strictSame(Object.keys({ ...offer }), names)
-  t.strictSame(JSON.parse(JSON.stringify(offer)), { authenticators: ['configBasic'], features: [] })
+  t.strictSame(JSON.parse(JSON.stringify(offer)), {
+    registration: '/',
+    authenticators: ['configBasic'],
+    features: [],
+  })
   t.match(inspect(offer), 'printRoutes')
   t.match(inspect(await appWith(t, { basic })), 'authn')
 })

@@ -1,7 +1,17 @@
 import type { FastifyInstance, FastifyServerOptions } from 'fastify'
 import t, { type Test } from 'tap'
-import type { AuthnOptions } from '../../lib/index.js'
-import { appWith, basic, cost, secret, userService, type TestUserService } from '../helpers/app.js'
+import { authn, type AuthnOptions } from '../../lib/index.js'
+import {
+  appWith,
+  basic,
+  cost,
+  fastify,
+  passwords,
+  secret,
+  standardOptions,
+  userService,
+  type TestUserService,
+} from '../helpers/app.js'
 import { FakeRedis } from '../helpers/fake-redis.js'
 import {
   basicChallenge,
@@ -344,32 +354,71 @@ t.test('an internal error counts as no failure', async (t) => {
 
 for (const redis of [undefined, new FakeRedis()]) {
   const title = redis === undefined ? 'one process' : 'two processes'
-  t.test(
-    `a /48 of IPv6 counts as one address once 16 of its /64 have failed, in ${title}`,
-    async (t) => {
-      const shared = redis === undefined ? {} : { redis, keyPrefix: 'test' }
-      const throttle = { perUsername: 5, perAddress: 20, ...shared }
-      const apps = [await setting(t, 'login', throttle), await setting(t, 'login', throttle)]
-      let turn = 0
-      const guess = async (ip: string, name = 'alice'): Promise<number> => {
-        turn += 1
-        const { enter } = (redis === undefined ? apps[0] : apps[turn % 2]) as Setting
-        return (await enter(name, 'guess', { ip })).statusCode
-      }
-      for (let network = 0; network < 16; network += 1) {
-        t.equal(await guess(`2001:db8:1:${network}::1`), 401, 'each /64 by itself')
-        if (network < 15) t.equal(await guess(`2001:db8:2:${network}::1`), 401, 'too few for a /48')
-      }
-      let networks = 100
-      const fresh = (): string => `2001:db8:1:${(networks += 1)}::1`
-      // The process that did not count the sixteenth one learns it by the next.
-      if (redis !== undefined) t.equal(await guess(fresh(), 'carol'), 401)
-      for (let count = 0; count < 5; count += 1) t.equal(await guess(fresh()), 401, 'of the /48')
-      t.equal(await guess(fresh()), 429, 'the name, from a /64 without failures')
-      for (let count = 0; count < 15; count += 1) t.equal(await guess(fresh(), `x${count}`), 401)
-      t.equal(await guess(fresh(), 'bob'), 429, 'the whole /48')
-      t.equal(await guess('2001:db8:2:ffff::1'), 401, 'another one')
-      t.equal(await guess('192.0.2.1'), 401, 'IPv4')
-    },
-  )
+  t.test(`one host locks out none of its IPv6 neighbours, in ${title}`, async (t) => {
+    const shared = redis === undefined ? {} : { redis, keyPrefix: 'test' }
+    const throttle = { perUsername: 2, perAddress: 4, ...shared }
+    const apps = [await setting(t, 'login', throttle), await setting(t, 'login', throttle)]
+    let turn = 0
+    const guess = async (ip: string, name = `user${turn}`): Promise<number> => {
+      turn += 1
+      const { enter } = (redis === undefined ? apps[0] : apps[turn % 2]) as Setting
+      return (await enter(name, 'guess', { ip })).statusCode
+    }
+    const failAll = async (addresses: string[]): Promise<void> => {
+      for (const ip of addresses)
+        for (let count = 0; count < 4; count += 1) t.equal(await guess(ip), 401, ip)
+    }
+    const hosts = (home: string): string[] => [1, 2, 3, 4].map((id) => `2001:db8:1:${home}${id}::1`)
+    await failAll(['2001:db8:1:101::1'])
+    t.equal(await guess('2001:db8:1:101::2'), 429, 'the /64 of the host')
+    await failAll(hosts('10').slice(1))
+    t.equal(await guess('2001:db8:1:1ff::1'), 429, 'the /56 of the home, once four hosts of it are')
+    for (const home of ['20', '30', '40']) await failAll(hosts(home))
+    t.equal(await guess('2001:db8:1:ff00::1'), 429, 'the /48, once four homes of it are')
+    t.equal(await guess('2001:db8:2:101::1'), 401, 'another one')
+    t.equal(await guess('192.0.2.1'), 401, 'IPv4')
+
+    for (const ip of [1, 1, 2, 2, 3, 3, 4, 4].map((id) => `2001:db8:3:10${id}::1`))
+      t.equal(await guess(ip, 'alice'), 401, ip)
+    t.equal(await guess('2001:db8:3:1ff::1', 'alice'), 429, 'one name, from a /56')
+    t.equal(await guess('2001:db8:3:201::1', 'alice'), 401, 'its neighbour')
+  })
 }
+
+t.test('registrations with one Redis count apart, be it in one app or in two', async (t) => {
+  const redis = new FakeRedis()
+  const throttle = { perUsername: 2, redis, keyPrefix: 'test' }
+  const at = (path = '/login') =>
+    appWith(t, { ...standardOptions(), login: { path }, throttle }, (app) => {
+      app.get('/', { config: { auth: { use: 'basic' } } }, () => 'ok')
+    })
+  const status = async (app: FastifyInstance, url: string, password: string): Promise<number> => {
+    const { statusCode } = await app.inject({ url, headers: basic('alice', password) })
+    return statusCode
+  }
+  const [shop, staff] = [await at(), await at('/staff/login')]
+  for (const password of ['guess', passwords.alice, 'guess'])
+    t.ok(await status(password === 'guess' ? shop : staff, '/', password))
+  t.equal(
+    await status(shop, '/', passwords.alice),
+    429,
+    'the login of another alice resets nothing',
+  )
+  t.equal(await status(await at(), '/', passwords.alice), 429, 'another process of the shop')
+  t.equal(await status(staff, '/', passwords.alice), 200)
+
+  const both = fastify(t)
+  for (const prefix of ['/a', '/b'])
+    await both.register(async (scope) => {
+      await scope.register(authn, {
+        userService: userService(),
+        authenticator: 'basic',
+        hashing: { cost },
+        throttle,
+      })
+      scope.get(prefix, { config: { auth: { use: 'basic' } } }, () => 'ok')
+    })
+  for (let count = 0; count < 2; count += 1) await status(both, '/a', 'guess')
+  t.equal(await status(both, '/a', passwords.alice), 429)
+  t.equal(await status(both, '/b', passwords.alice), 200, 'nor scopes without a prefix')
+})

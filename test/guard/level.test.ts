@@ -2,8 +2,19 @@
 import t, { type Test } from 'tap'
 import { apiKeyStart, appOf, challenge, epochSeconds, type Claims } from '../helpers/level.js'
 import { authn, basicAuthenticator, configBasicAuthenticator } from '../../lib/index.js'
+import { JwtService } from '../../lib/index.js'
+import { passkeysOver } from '../helpers/passkeys.js'
+import { key } from '../helpers/second-factor.js'
 import { actingAs, authAttacks, authnTesting, mintToken } from '../../lib/testing/index.js'
-import { basic, bearer, fastify, passwords, standardOptions, userService } from '../helpers/app.js'
+import {
+  basic,
+  bearer,
+  fastify,
+  passwords,
+  secret,
+  standardOptions,
+  userService,
+} from '../helpers/app.js'
 
 const mfa = { amr: ['pwd', 'otp', 'mfa'] }
 const both = { mfa: true, fresh: 600 } as const
@@ -97,6 +108,27 @@ t.test('a mark that a credential can never meet makes startup fail', async (t) =
   }
   const authenticator = configBasicAuthenticator({ username: 'a', password: 'b' })
   await t.rejects(appOf(t, { fresh: 60 }, { authenticator }), { code: 'ERR_AUTH_MARK' })
+})
+
+t.test('mfa that no login of the app can meet makes startup fail', async (t) => {
+  const login = { subject: (user: object) => (user as { id: number }).id }
+  const passkeys = { origin: 'https://shop.example', name: 'Shop', ...passkeysOver([]) }
+  const own = { authenticate: () => null }
+  const jwtService = new JwtService({ secret })
+  const never = { code: 'ERR_AUTH_MARK', message: /"mfa", which no login of this app can meet/ }
+  for (const options of [{}, { cookies: true }, { sessions: { mfa: false } }, { basic: undefined }])
+    await t.rejects(appOf(t, { mfa: true }, { sessions: true, ...options }), never)
+  await t.rejects(appOf(t, { mfa: true, use: 'jwt' }, { sessions: true, ...apiKeyStart }), never)
+  for (const options of [
+    { login, passkeys },
+    { login, secondFactor: { key, issuer: 'Shop', update: () => true } },
+    { sessions: { mfa: true } },
+    { login: { passwords: false } },
+    { jwt: undefined, jwtService },
+    { authenticators: { jwt: own } },
+  ])
+    await appOf(t, { mfa: true }, { sessions: true, ...options })
+  await appOf(t, { mfa: true, use: ['jwt', 'own'] }, { sessions: true, authenticators: { own } })
 })
 
 t.test('an authenticator of the app passes with such claims of its own', async (t) => {

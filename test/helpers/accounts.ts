@@ -100,8 +100,8 @@ type Query = (text: string, values: unknown[]) => Promise<{ rows: unknown[] }>
 
 /** The functions of an app over PostgreSQL, with the statements that the documentation shows. */
 export function sqlAccounts(query: Query) {
-  const one = async (text: string, values: unknown[]): Promise<unknown> =>
-    (await query(text, values)).rows[0]
+  const one = async (text: string, values: unknown[]) =>
+    (await query(text, values)).rows[0] as object | undefined
   return {
     findByUsername: (name: string | number) =>
       one('select * from users where id::text = $1 or email = lower($1)', [String(name)]) as never,

@@ -23,6 +23,11 @@ export interface Changes {
   readonly rpId?: string
   readonly flags?: number
   readonly counter?: number
+  /** Bytes behind the rest of the authenticator data, which begin with a key if `coseKey` is set. */
+  readonly extensions?: Buffer
+  readonly coseKey?: Buffer
+  /** The format of an attestation, and its statement in CBOR. */
+  readonly attestation?: readonly [format: string, statement: Buffer]
   /** Members of the client data. */
   readonly client?: Readonly<Record<string, unknown>>
   /** Members of `response`, or of the whole where they are there. */
@@ -30,8 +35,8 @@ export interface Changes {
   readonly response?: Readonly<Record<string, unknown>>
 }
 
-/** Flags: present, verified, can be synchronized, is synchronized, has a credential. */
-export const [up, uv, be, bs, at] = [1, 4, 8, 16, 64] as const
+/** Flags: present, verified, can be synchronized, is synchronized, has a credential, has extensions. */
+export const [up, uv, be, bs, at, ed] = [1, 4, 8, 16, 64, 128] as const
 
 export const sha256 = (data: string | Buffer): Buffer => createHash('sha256').update(data).digest()
 export const base64url = (data: string | Buffer): string => Buffer.from(data).toString('base64url')
@@ -60,7 +65,12 @@ export function clientData(type: string, challenge: string, more: object = {}): 
   return Buffer.from(JSON.stringify({ type, challenge, origin, crossOrigin: false, ...more }))
 }
 
-export function authData(domain: string, flags: number, counter = 0, more = Buffer.alloc(0)) {
+export function authData(
+  domain: string,
+  flags: number,
+  counter = 0,
+  more: Buffer = Buffer.alloc(0),
+) {
   const count = Buffer.alloc(4)
   count.writeUInt32BE(counter)
   return Buffer.concat([sha256(domain), Buffer.from([flags]), count, more])
@@ -79,9 +89,10 @@ function answer({ id }: Credential, { whole, response }: Changes, members: objec
 
 /** The response to a challenge of a log-in. */
 export function assertionOf(credential: Credential, challenge: string, changes: Changes = {}) {
-  const { rpId: domain = rpId, flags = up | uv, counter, client } = changes
+  const { rpId: domain = rpId, flags = up | uv, counter, client, extensions } = changes
   const data = clientData('webauthn.get', challenge, client)
-  const authenticator = authData(domain, flags, counter)
+  const all = extensions === undefined ? flags : flags | ed
+  const authenticator = authData(domain, all, counter, extensions)
   return answer(credential, changes, {
     clientDataJSON: base64url(data),
     authenticatorData: base64url(authenticator),
@@ -92,42 +103,41 @@ export function assertionOf(credential: Credential, challenge: string, changes: 
 
 /** The response to a challenge of a new passkey, without an attestation. */
 export function attestationOf(credential: Credential, challenge: string, changes: Changes = {}) {
-  const { rpId: domain = rpId, flags = up | uv | at, counter, client } = changes
+  const { rpId: domain = rpId, flags = up | uv | at, counter, client, extensions } = changes
+  const { attestation: [format, statement] = ['none', cbor(new Map<string, Cbor>())] as const } =
+    changes
   const data = clientData('webauthn.create', challenge, client)
   const length = Buffer.alloc(2)
   length.writeUInt16BE(credential.id.length)
-  const attested = Buffer.concat([Buffer.alloc(16), length, credential.id, coseOf(credential)])
-  const authenticator = authData(domain, flags, counter, flags & at ? attested : undefined)
+  const { coseKey = coseOf(credential) } = changes
+  const attested = Buffer.concat([Buffer.alloc(16), length, credential.id, coseKey])
+  const more = [flags & at ? attested : Buffer.alloc(0), extensions ?? Buffer.alloc(0)]
+  const all = extensions === undefined ? flags : flags | ed
+  const authenticator = authData(domain, all, counter, Buffer.concat(more))
   return answer(credential, changes, {
     clientDataJSON: base64url(data),
     attestationObject: base64url(
-      cbor(
-        new Map<string, Cbor>([
-          ['fmt', 'none'],
-          ['attStmt', new Map()],
-          ['authData', authenticator],
-        ]),
-      ),
+      Buffer.concat([
+        Buffer.from([0xa3]),
+        cbor('fmt'),
+        cbor(format),
+        cbor('attStmt'),
+        statement,
+        cbor('authData'),
+        cbor(authenticator),
+      ]),
     ),
     transports: ['usb', 'nfc'],
   })
 }
 
-function coseOf({ key, alg }: Credential): Buffer {
+export function coseOf({ key, alg }: Credential, more: [number, Cbor][] = []): Buffer {
   const { x = '', y = '' } = key.export({ format: 'jwk' })
   const [one, other] = [x, y].map((each) => Buffer.from(each, 'base64url')) as [Buffer, Buffer]
-  return cbor(
-    new Map<number, Cbor>([
-      [1, 2],
-      [3, alg],
-      [-1, 1],
-      [-2, one],
-      [-3, other],
-    ]),
-  )
+  return cbor(new Map<number, Cbor>([[1, 2], [3, alg], [-1, 1], [-2, one], [-3, other], ...more]))
 }
 
-type Cbor = number | string | Buffer | Cbor[] | Map<string | number, Cbor>
+export type Cbor = number | string | Buffer | Cbor[] | Map<string | number, Cbor>
 
 /** Enough of RFC 8949 for these objects. */
 export function cbor(value: Cbor): Buffer {

@@ -102,3 +102,12 @@ export async function introspectingApp(
   )
   return { app, get: (token, url = '/') => app.inject({ url, headers: bearer(token) }) }
 }
+
+/** Sends tokens from many addresses. */
+export function strangers({ app }: Introspecting): (token: string) => Promise<AnyResponse> {
+  let last = 0
+  return (token) => {
+    last += 1
+    return app.inject({ url: '/', headers: bearer(token), remoteAddress: `192.0.2.${last % 250}` })
+  }
+}

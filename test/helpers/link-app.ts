@@ -104,6 +104,9 @@ export interface MadeAttempt {
   readonly token?: string
   /** The name of the provider. Default: corp. */
   readonly name?: string
+  readonly maxAge?: string
+  /** Seconds until it expires. */
+  readonly left?: number
 }
 
 /**
@@ -114,11 +117,11 @@ export interface MadeAttempt {
 export function forgeAttempt(
   provider: TestProvider,
   sent: URLSearchParams,
-  { returnTo = '', token, name = 'corp' }: MadeAttempt = {},
+  { returnTo = '', token, name = 'corp', maxAge = '', left = 86_400 }: MadeAttempt = {},
 ): { readonly cookie: string; readonly callback: URL } {
   const bits = 'a'.repeat(43)
   const path = Buffer.from(returnTo).toString('base64url')
-  const value = [bits, epochSeconds() + 86_400, '', path, token ?? []].flat().join('.')
+  const value = [bits, epochSeconds() + left, maxAge, path, token ?? []].flat().join('.')
   const digest = (text: string): string => createHash('sha256').update(text).digest('base64url')
   const secrets = createHash('sha512').update(bits).digest('base64url')
   const state = digest(`${name}\n${provider.url}\n${value}`)

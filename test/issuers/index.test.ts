@@ -12,8 +12,16 @@ import {
   tokenChallenge,
   type AnyResponse,
 } from '../helpers/flows.js'
-import { clockOf, jwkOf, keysPath, startIssuer, type TestIssuer } from '../helpers/issuer.js'
-import { busy, tally, until } from '../helpers/load.js'
+import {
+  clockOf,
+  goodKey,
+  jwkOf,
+  keysPath,
+  startIssuer,
+  type TestIssuer,
+} from '../helpers/issuer.js'
+import { busy, settle, tally, until } from '../helpers/load.js'
+import { eventsOf } from '../helpers/sessions.js'
 import { keys } from '../helpers/tokens.js'
 
 const invalid = { error: messages.jwtInvalid, challenge: tokenChallenge('The token is invalid') }
@@ -93,6 +101,40 @@ t.test('startup and close() do not wait for an issuer', async (t) => {
   isRejection(t, await get('x'), invalid, 'what is no token need not wait')
   await app.close()
   isRejection(t, await answer, waiting)
+})
+
+t.test('requests of one client that wait for keys keep no other client out', async (t) => {
+  const issuer = await startIssuer(t)
+  let answer = (): unknown => undefined
+  issuer.answers.set(keysPath, (response) => {
+    answer = () => response.end(JSON.stringify({ keys: [goodKey] }))
+  })
+  const { app, get } = await setting(t, issuer)
+  await until(() => issuer.fetches() === 1, 'the set is asked for')
+  const many = Array.from({ length: 1_100 }, () => get(issuer.token()))
+  const headers = bearer(issuer.token())
+  const other = app.inject({ url: '/', headers, remoteAddress: '192.0.2.1' })
+  await settle()
+  answer()
+  isWelcome(t, await other, 'alice')
+  t.strictSame(tally(await Promise.all(many)), { 200: 1_016, 503: 84 })
+  t.equal(issuer.fetches(), 1)
+})
+
+t.test('the log says that a token is opaque, and that the claim scope is a list', async (t) => {
+  const issuer = await startIssuer(t)
+  const { app } = await setting(t, issuer)
+  const get = (token: string, url = '/') => app.inject({ url, headers: bearer(token) })
+  const failures = eventsOf(t, 'failure')
+  isRejection(t, await get('2YotnFZFEjr1zCsicMWpAA'), invalid)
+  t.match(failures.splice(0), [{ reason: /opaque.*introspection/ }])
+  isRejection(t, await get(issuer.token().slice(0, 90)), invalid)
+  t.notMatch(failures.splice(0)[0]?.reason, /opaque/)
+  const listed = issuer.token({ claims: { scope: ['x', 'notes:read'] } })
+  t.equal((await get(listed, '/notes')).statusCode, 403)
+  t.match(failures.splice(0), [{ reason: /needs scope notes:read.*"scope" is a list/ }])
+  t.equal((await get(issuer.token({ claims: { scope: 'x' } }), '/notes')).statusCode, 403)
+  t.equal(failures[0]?.reason, 'needs scope notes:read')
 })
 
 t.test('200 tokens with unknown kids cause one fetch', async (t) => {

@@ -127,6 +127,17 @@ t.test('optionalClaims are missing or right', async (t) => {
   await play(
     t,
     [
+      [noType, null],
+      [{ ...without('aud'), token_type: 'refresh_token' }, 'claim token_type'],
+      [{ ...without('aud'), token_type: null }, 'claim token_type'],
+      [{ ...noType, typ: 'Refresh' }, 'claim typ'],
+    ],
+    { optionalClaims: ['aud', 'token_type'] },
+  )
+  await play(t, [[noType, 'claim aud']], { optionalClaims: ['token_type'] })
+  await play(
+    t,
+    [
       [{ username: 'bob', ...without('sub') }, null],
       [{ username: 'bob', sub: 'alice' }, null],
       [{ username: 'bob', sub: '' }, 'claim sub'],

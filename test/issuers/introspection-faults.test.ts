@@ -14,6 +14,7 @@ import {
   introspectingApp,
   introspectionPath,
   startIntrospection,
+  strangers,
 } from '../helpers/introspection.js'
 import { busy, movableClock, tally, until } from '../helpers/load.js'
 import { eventsOf } from '../helpers/sessions.js'
@@ -150,42 +151,6 @@ t.test('a server that is down, hangs or trickles allows nothing that is not cach
   isWelcome(t, await get('good'), 'alice', 'a cached token goes on')
 })
 
-t.test('from the third failure on, no request is sent for 1, 2, 4 … 30 seconds', async (t) => {
-  const issuer = await startIntrospection(t)
-  const { get } = await introspectingApp(t, issuer)
-  const { advance } = clockOf(t)
-  issuer.known.set('good', issuer.active())
-  issuer.misbehave = answering('', 500)
-  const fail = async (): Promise<[number, unknown]> => {
-    const response = await get(`bad-${Math.random()}`)
-    isRejection(t, response, unavailable)
-    return [issuer.forms.splice(0).length, response.headers['retry-after']]
-  }
-  t.strictSame(await fail(), [1, '1'])
-  t.strictSame(await fail(), [1, '1'])
-  for (const [at, pause] of [1, 2, 4, 8, 16, 30, 30].entries()) {
-    t.strictSame(await fail(), [1, String(pause)], `failure ${at + 3}`)
-    advance(pause - 1)
-    t.strictSame(await fail(), [0, '1'], 'nothing is sent')
-    advance(1)
-  }
-  issuer.misbehave = null
-  isWelcome(t, await get('good'), 'alice')
-  issuer.misbehave = answering('', 500)
-  issuer.forms.length = 0
-  t.strictSame(await fail(), [1, '1'], 'a success ends it')
-  t.strictSame(await fail(), [1, '1'])
-})
-
-t.test('failures at the same time are one reason for a pause', async (t) => {
-  const issuer = await startIntrospection(t)
-  const { get } = await introspectingApp(t, issuer)
-  await issuer.kill()
-  const all = await Promise.all(Array.from({ length: 60 }, (_, at) => get(`bad-${at}`)))
-  t.strictSame(tally(all), { 503: 60 })
-  t.equal((await get('one-more')).headers['retry-after'], '1')
-})
-
 t.test('a status that is about one odd token is no reason for a pause', async (t) => {
   const issuer = await startIntrospection(t)
   const { get } = await introspectingApp(t, issuer)
@@ -199,9 +164,11 @@ t.test('a status that is about one odd token is no reason for a pause', async (t
   t.equal(issuer.asked.filter((each) => each === discoveryPath).length, 1)
 })
 
-t.test('the endpoint is discovered at the first token, and anew after a failure', async (t) => {
+t.test('the endpoint is discovered at the first token, and anew when it is down', async (t) => {
   const issuer = await startIntrospection(t)
   const { get } = await introspectingApp(t, issuer)
+  const { advance } = clockOf(t)
+  const steady = movableClock(t)
   t.strictSame(issuer.asked, [], 'nothing is asked for before the first token')
   for (const token of ['one', 'two', 'three']) issuer.known.set(token, issuer.active())
   const insecure = `http://0.0.0.0:${new URL(issuer.url).port}${introspectionPath}`
@@ -221,72 +188,118 @@ t.test('the endpoint is discovered at the first token, and anew after a failure'
   isRejection(t, await get('four'), unavailable)
   issuer.misbehave = null
   isRejection(t, await get('four'), invalid)
-  t.strictSame(issuer.asked.splice(0), [
-    introspectionPath,
-    discoveryPath,
-    oauthPath,
-    introspectionPath,
-  ])
+  t.strictSame(
+    issuer.asked.splice(0),
+    [introspectionPath, introspectionPath],
+    'not after one failure',
+  )
+  issuer.misbehave = answering('', 503)
+  await steady.advance(2_000)
+  for (const token of ['five', 'six', 'seven']) isRejection(t, await get(token), unavailable)
+  await until(() => issuer.asked.length === 4, 'a random token was asked about')
+  await later(50)
+  issuer.misbehave = null
+  advance(1)
+  isRejection(t, await get('five'), invalid)
+  t.strictSame(issuer.asked.slice(4, 6), [discoveryPath, oauthPath])
 })
 
-t.test('equal tokens share a request, and 32 are sent at a time', async (t) => {
-  const issuer = await startIntrospection(t)
-  const { get } = await introspectingApp(t, issuer, { cache: 0 })
-  const held: ServerResponse[] = []
-  let atOnce = 0
-  let most = 0
-  issuer.misbehave = (response) => {
-    held.push(response)
-    most = Math.max(most, (atOnce += 1))
-  }
-  const answer = (): void => {
-    for (const response of held.splice(0)) {
-      atOnce -= 1
-      response.end(JSON.stringify(issuer.active()))
+t.test(
+  'equal tokens share a request; 16 of a client are sent at a time, and 32 of all',
+  async (t) => {
+    const issuer = await startIntrospection(t)
+    const asking = await introspectingApp(t, issuer, { cache: 0 })
+    const [{ get }, other] = [asking, strangers(asking)]
+    const held: ServerResponse[] = []
+    let atOnce = 0
+    let most = 0
+    issuer.misbehave = (response) => {
+      held.push(response)
+      most = Math.max(most, (atOnce += 1))
     }
-  }
-  const equal = Array.from({ length: 200 }, () => get('equal'))
-  await until(() => held.length === 1, 'it was asked')
-  await later(50)
-  answer()
-  t.strictSame(tally(await Promise.all(equal)), { 200: 200 })
-  t.equal(issuer.forms.length, 1)
-  const different = Array.from({ length: 200 }, (_, at) => get(`token-${at}`))
-  let settled = false
-  const done = Promise.all(different).finally(() => (settled = true))
-  await until(() => held.length === 32, 'the first are there')
-  await later(50)
-  t.equal(held.length, 32)
-  await until(() => {
+    const answer = (): void => {
+      for (const response of held.splice(0)) {
+        atOnce -= 1
+        response.end(JSON.stringify(issuer.active()))
+      }
+    }
+    const equal = Array.from({ length: 200 }, () => get('equal'))
+    await until(() => held.length === 1, 'it was asked')
+    await later(50)
     answer()
-    return settled
-  }, 'all are answered')
-  t.strictSame(tally(await done), { 200: 200 })
-  t.strictSame([issuer.forms.length, most], [201, 32])
-})
+    t.strictSame(tally(await Promise.all(equal)), { 200: 200 })
+    t.equal(issuer.forms.length, 1)
+    const different = Array.from({ length: 200 }, (_, at) => get(`token-${at}`))
+    let settled = false
+    const done = Promise.all(different).finally(() => (settled = true))
+    await until(() => held.length === 16, 'the first are there')
+    await later(50)
+    t.equal(held.length, 16)
+    const others = Array.from({ length: 40 }, (_, at) => other(`other-${at}`))
+    await until(() => held.length === 32, 'some of others are there')
+    await later(50)
+    answer()
+    await until(() => held.length === 32, 'the next are there')
+    const tokens = issuer.forms.slice(-32).map(({ form }) => String(form.get('token')))
+    t.ok(tokens.filter((token) => token.startsWith('other-')).length >= 24, 'clients take turns')
+    await until(() => {
+      answer()
+      return settled
+    }, 'all are answered')
+    t.strictSame(tally(await done), { 200: 200 })
+    t.strictSame(tally(await Promise.all(others)), { 200: 40 })
+    t.strictSame([issuer.forms.length, most], [241, 32])
+  },
+)
 
-t.test('1,000 requests wait, for 5 seconds in all, and closing ends it', async (t) => {
+t.test('1,000 requests of a client wait, for 5 seconds, and closing ends it', async (t) => {
   const issuer = await startIntrospection(t)
-  const { get, app } = await introspectingApp(t, issuer)
+  const asking = await introspectingApp(t, issuer)
+  const { get, app } = asking
   const { advance } = movableClock(t)
-  issuer.misbehave = () => undefined
-  const waiting = Array.from({ length: 1_000 }, (_, at) => get(`token-${at % 500}`))
-  await until(() => issuer.forms.length === 32, 'they wait')
+  const answers: ServerResponse[] = []
+  issuer.misbehave = (response) => answers.push(response)
+  const waiting = Array.from({ length: 1_016 }, (_, at) => get(`token-${at}`))
+  await until(() => issuer.forms.length === 16, 'they wait')
   const start = performance.now()
   isRejection(t, await get('one-more'), unavailable, 'at once')
   t.ok(performance.now() - start < 2_000)
+  issuer.misbehave = answering(JSON.stringify(issuer.active()))
+  isWelcome(t, await strangers(asking)('good'), 'alice', 'another client')
   await advance(5_000)
-  for (const { request } of issuer.forms.splice(0)) request.destroy()
-  t.strictSame(tally(await Promise.all(waiting)), { 503: 1_000 })
+  for (const response of answers) response.end(JSON.stringify(issuer.active()))
+  t.strictSame(tally(await Promise.all(waiting)), { 200: 16, 503: 1_000 })
   await later(20)
-  t.equal(issuer.forms.length, 0, 'those that have waited are not sent')
-  clockOf(t).advance(60)
+  t.equal(issuer.forms.splice(0).length, 17, 'those that have waited are not sent')
+  t.match(app.authn.stats().issuers.corp?.introspection, { failures: 0 }, 'which is no failure')
+  issuer.misbehave = () => undefined
   const last = get('last')
   await until(() => issuer.forms.length === 1, 'it was asked')
   const events = eventsOf(t, 'introspection')
   await app.close()
   isRejection(t, await last, unavailable)
   t.match(events, [{ outcome: 'failed', reason: /^the connection failed/ }], 'it was aborted')
+})
+
+t.test('tokens of a client that is gone are not sent', async (t) => {
+  const issuer = await startIntrospection(t)
+  const { app } = await introspectingApp(t, issuer)
+  const answers: ServerResponse[] = []
+  issuer.misbehave = (response) => answers.push(response)
+  const closed: Promise<unknown>[] = []
+  app.server.on('connection', (socket) => closed.push(once(socket, 'close')))
+  const port = await listen(app)
+  const client = new AbortController()
+  const { signal } = client
+  const all = Array.from({ length: 60 }, (_, at) =>
+    send(port, { path: '/', headers: bearer(`token-${at}`), signal }).catch(() => null),
+  )
+  await until(() => answers.length === 16 && closed.length === 60, 'they wait')
+  client.abort()
+  await Promise.all([...all, ...closed])
+  for (const response of answers) response.end('{"active":false}')
+  await later(50)
+  t.equal(issuer.forms.length, 16)
 })
 
 t.test(

@@ -1,6 +1,6 @@
 // Which tokens are sent to the introspection endpoint of an issuer, and how.
 import t from 'tap'
-import { appWith, bearer, type TestApp } from '../helpers/app.js'
+import { appWith, bearer, standardOptions, type TestApp } from '../helpers/app.js'
 import { job, keyOptions, keysOf } from '../helpers/api-keys.js'
 import { rejectionOf } from '../helpers/errors.js'
 import {
@@ -18,6 +18,7 @@ import {
   startIntrospection,
 } from '../helpers/introspection.js'
 import { startIssuer } from '../helpers/issuer.js'
+import { login } from '../helpers/load.js'
 import { encode } from '../helpers/tokens.js'
 import { authn, type Authenticator, type AuthnOptions } from '../../lib/index.js'
 
@@ -199,6 +200,35 @@ t.test('an API key of another scope is not shown to the issuer', async (t) => {
   isWelcome(t, await app.inject({ url: '/key', headers: bearer(key) }), 'alice')
   isRejection(t, await app.inject({ url: '/inner', headers: bearer(key) }), invalid)
   t.strictSame(issuer.forms, [])
+})
+
+t.test('a refresh token of the app is not shown to the issuer', async (t) => {
+  const issuer = await startIntrospection(t)
+  const corp = issuer.options({ introspection: { clientId: 'notes', clientSecret } })
+  const { handler } = probe()
+  const app = await appWith(
+    t,
+    { ...standardOptions(), sessions: true, issuers: { corp } },
+    async (app) => {
+      app.get('/corp', { config: { auth: { use: 'corp' } } }, handler)
+      app.get('/both', { config: { auth: { use: ['jwt', 'corp'] } } }, handler)
+      await app.register(async (inner) => {
+        await inner.register(authn, { issuers: { corp } })
+        inner.get('/inner', { config: { auth: { use: 'corp' } } }, handler)
+      })
+    },
+  )
+  const { refreshToken } = JSON.parse((await login(app, 'alice', 'wonderland')).body) as Record<
+    string,
+    string
+  >
+  const get = (url: string, token = '') => app.inject({ url, headers: bearer(token) })
+  for (const url of ['/corp', '/both', '/inner']) {
+    isRejection(t, await get(url, refreshToken), invalid, url)
+  }
+  t.strictSame(issuer.forms, [])
+  isRejection(t, await get('/corp', `A${refreshToken?.slice(1)}`), invalid)
+  t.equal(issuer.forms.length, 1, 'another token of that length')
 })
 
 t.test('two introspecting issuers on one route make startup fail', async (t) => {

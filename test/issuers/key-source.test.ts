@@ -211,22 +211,6 @@ t.test('an unknown kid causes at most one fetch in 30 seconds', async (t) => {
   t.equal(issuer.fetches(), 4)
 })
 
-t.test('a thousand requests wait for one fetch, the next one gets a 503', async (t) => {
-  const { issuer, source } = await setting(t)
-  let answer: (() => void) | undefined
-  issuer.answers.set(keysPath, (response) => {
-    answer = () => response.end(JSON.stringify({ keys: [goodKey] }))
-  })
-  const waiting = Array.from({ length: limits.waiting }, () => obtained(source))
-  const rejected = await rejection(source.obtain())
-  t.match(rejected, { code: 'ERR_AUTH_ISSUER_UNAVAILABLE', statusCode: 503 })
-  t.equal(rejected.retryAfter, 5, 'what is left of the fetch')
-  await until(() => answer !== undefined, 'it is asked for')
-  answer?.()
-  t.strictSame(new Set(await Promise.all(waiting)), new Set(['one']))
-  t.equal(issuer.fetches(), 1)
-})
-
 t.test('discovery, its fallback and the key set have 5 seconds together', async (t) => {
   t.equal(limits.fetchTime, 5_000)
   t.intercept(limits, 'fetchTime', { value: 300 })

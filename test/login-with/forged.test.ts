@@ -12,8 +12,16 @@ t.test('a browser that makes an attempt of its own does not get around max_age',
   const { begin } = await loginApp(t, provider)
   t.equal((await finish(await begin())).statusCode, 303)
   provider.idToken = { claims: { auth_time: epochSeconds() - 700 } }
-  t.equal((await finish(await begin())).statusCode, 401)
-  t.match(last(), { code: 'ERR_AUTH_LOGIN_INVALID', reason: /auth_time/ })
+  const rejected = async (begun: Parameters<typeof finish>[0], what: string) => {
+    t.equal((await finish(begun)).statusCode, 401, what)
+    t.match(last(), { code: 'ERR_AUTH_LOGIN_INVALID', reason: /auth_time/ })
+  }
+  await rejected(await begin(), 'without one')
+  const begun = await begin()
+  for (const maxAge of ['0', '1', '86400']) {
+    const made = forgeAttempt(provider, begun.sent, { maxAge, left: 60 })
+    await rejected({ ...begun, ...made }, `${maxAge}, of an attempt that began long ago`)
+  }
 })
 
 t.test('an attempt that a browser has made leads nowhere else than into the app', async (t) => {

@@ -78,6 +78,16 @@ t.test('the option mfa says by which claims the user has shown several factors',
     t.strictSame(levelOf(await login.logIn()).amr, amr)
     t.match(logins.at(-1), { provider: 'corp', amr })
   }
+  provider.idToken = { claims: {} }
+  provider.userinfo = { sub: 'alice', acr: 'gold', amr: ['mfa'], auth_time: 1, name: 'Alice' }
+  const ofUserInfo: LoginProviderOptions['mfa'][] = [
+    ['gold'],
+    ({ acr, amr, auth_time, name }) => name === 'Alice' && (Boolean(acr ?? amr) || auth_time === 1),
+  ]
+  for (const mfa of ofUserInfo) {
+    const login = await loginApp(t, provider, { mfa, userinfo: true })
+    t.equal(levelOf(await login.logIn()).amr, undefined, 'UserInfo says nothing about the login')
+  }
   const failing = (): never => {
     throw new Error('a secret of the app')
   }

@@ -236,7 +236,7 @@ t.test('what link() throws or resolves to decides, and no session is touched', a
   const provider = await startProvider(t)
   const links = eventsOf(t, 'link')
   let answer: () => unknown = () => true
-  const link: Link = () => answer()
+  const link: Link = () => answer() as boolean
   const more = [{ link }, { link, failureTo: '/sorry?a=1' }]
   const options = { userServiceTimeout: 0.05 }
   const taken = [409, 'ERR_AUTH_LINK_TAKEN'] as const
@@ -251,6 +251,8 @@ t.test('what link() throws or resolves to decides, and no session is touched', a
     ['null', async () => null, ...taken],
     ['false', async () => false, ...taken],
     ['0', () => 0, ...taken],
+    ['no row', async () => ({ rowCount: 0, rows: [] }), ...taken],
+    ['an unknown number of rows', () => ({ rowCount: null, rows: [] }), ...fault],
     ['throws', thrown(new Error('a secret of the database')), ...fault],
     ['throws null', thrown(null), ...fault],
     ['rejects', () => Promise.reject(new Error('down')), ...fault],
@@ -298,7 +300,7 @@ t.test('a session store that fails is a 503, and nothing is linked', async (t) =
   t.equal(owners.size, 0)
 })
 
-t.test('a user service that fails at the callback is a 500 or a 503', async (t) => {
+t.test('a user service that fails at the callback is a 500, a 503 or its 401', async (t) => {
   const provider = await startProvider(t)
   const { findByUsername } = userService()
   let fail: (() => unknown) | null = null
@@ -307,7 +309,8 @@ t.test('a user service that fails at the callback is a 500 or a 503', async (t) 
   const { enter, beginLink, get, owners } = await linkApp(t, provider, {}, options)
   const session = await enter()
   for (const [status, next] of [
-    [500, () => Promise.reject(new AuthenticationError('down'))],
+    [500, () => Promise.reject(new Error('down'))],
+    [401, () => Promise.reject(new AuthenticationError('suspended'))],
     [503, () => never],
   ] as const) {
     fail = null
@@ -478,4 +481,17 @@ t.test('errorBody makes the bodies of rejections of both routes', async (t) => {
   t.match(bodyOf(cross), { code: 'ERR_AUTH_CROSS_SITE', message: /Anfragen/ })
   t.match(bodyOf(await whole(session)), { code: 'ERR_AUTH_LINK_TAKEN' })
   t.match(bodyOf(await get('/login/corp/callback')), { code: 'ERR_AUTH_LOGIN_STATE' })
+})
+
+t.test('a link that is stored after the time-out publishes its event then', async (t) => {
+  const provider = await startProvider(t)
+  const links = eventsOf(t, 'link')
+  let store: (isStored: boolean) => void = () => undefined
+  const link: Link = () => new Promise((resolve) => (store = resolve))
+  const app = await linkApp(t, provider, { link }, { userServiceTimeout: 0.05 })
+  t.equal((await app.link(await app.enter())).statusCode, 503)
+  t.strictSame(links, [])
+  store(true)
+  await new Promise(setImmediate)
+  t.match(links, [{ provider: 'corp', sub: String, registration: '/' }])
 })

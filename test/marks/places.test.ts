@@ -27,6 +27,15 @@ t.test('auth, role or scope in a wrong place of a route makes startup fail', asy
     ['roles without a mark', { config: { roles: ['editor'] } }, /config\.roles .*auth: { role: /],
     ['scope without a mark', { config: { scope: 'read' } }, /config\.scope .*auth: { scope: /],
     ['scopes without a mark', { config: { scopes: ['read'] } }, /config\.scopes .*auth: { scope: /],
+    [
+      'mfa beside the mark',
+      { config: { auth: true, mfa: true } },
+      /config\.mfa .*auth: { mfa: true/,
+    ],
+    ['fresh beside it', { config: { auth: true, fresh: 600 } }, /config\.fresh .*auth: { fresh: /],
+    ['fresh without a mark', { config: { fresh: 600 } }, /config\.fresh without/],
+    ['mfa in config, auth beside it', { auth: true, config: { mfa: true } }, /config\.mfa/],
+    ['mfa of the route itself', { config: { auth: true }, mfa: true }, /options\.mfa/],
     ['permissions', { config: { permissions: ['read'] } }, /config\.permissions .*auth: { scope: /],
     ['a role that is not set', { config: { role: undefined } }, /config\.role/],
   ]
@@ -61,6 +70,27 @@ t.test('auth of a scope in options that cannot hold it makes startup fail', asyn
   })) {
     t.match(await start(add), { code: 'ERR_AUTH_MARK' }, name)
   }
+})
+
+t.test('members of a mark beside the mark of a scope make startup fail', async (t) => {
+  const plain = async (inner: FastifyInstance): Promise<void> => void inner.get('/x', ok)
+  class Options {
+    readonly auth = true
+    get fresh(): number {
+      return 600
+    }
+  }
+  for (const options of [
+    { prefix: '/a', auth: true, mfa: true },
+    { auth: { role: 'admin' }, fresh: 600 },
+    { auth: false, role: 'admin' },
+    new Options(),
+  ]) {
+    const error = await start((app) => void app.register(plain, options as object))
+    t.match(error, { code: 'ERR_AUTH_MARK', message: /found options\.\w+ beside auth/ })
+  }
+  const other = { mfa: true, scope: ['email'] }
+  t.equal(await start((app) => void app.register(plain, other)), undefined, 'of other plugins')
 })
 
 t.test('auth of a scope may be a getter or an inherited member of its options', async (t) => {

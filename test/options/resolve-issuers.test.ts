@@ -54,7 +54,10 @@ const wrong: [more: object, message: RegExp][] = [
   [asked({ cache: Number.NaN }), /cache": found NaN/],
   [asked({ cache: '60' }), /cache": found an invalid string/],
   [asked({ jwt: 'true' }), /jwt": found an invalid string, expected true or false/],
-  [asked({ optionalClaims: ['iss'] }), /optionalClaims.0": found "iss", expected one of aud, sub/],
+  [
+    asked({ optionalClaims: ['iss'] }),
+    /optionalClaims.0": found "iss", expected one of aud, sub, token_type/,
+  ],
   [asked({ optionalClaims: 'aud' }), /optionalClaims": found an invalid string/],
   [
     { ...asked({ optionalClaims: ['sub'] }), user: undefined },

@@ -1,6 +1,6 @@
 // Who may change the passkeys of a user, and what functions of the app may do wrong.
 import t from 'tap'
-import type { Passkey } from '../../lib/index.js'
+import type { Passkey, PasskeysOptions } from '../../lib/index.js'
 import { answerOf } from '../helpers/accounts.js'
 import {
   assertionOf,
@@ -248,6 +248,53 @@ t.test('a change that others get in the way of is tried again', async (t) => {
   t.equal(answerOf(await enter(passkey)), '200 tokens')
 })
 
+t.test('what the statements resolve to counts as what it says', async (t) => {
+  const rowCount = (result: unknown) => ({ command: 'UPDATE', rowCount: Number(Boolean(result)) })
+  const table: StoredPasskey[] = []
+  const over = passkeysOver(table)
+  const { answer, post, add, logIn, lines } = await passkeysApp(t, {
+    ...over,
+    add: async (...given) => rowCount(await over.add(...given)),
+    update: async (...given) => rowCount(await over.update(...given)),
+    remove: async (user, id) => {
+      const { length } = table
+      await over.remove(user, id)
+      return rowCount(table.length < length)
+    },
+  })
+  const headers = await logIn()
+  const passkey = browser()
+  const { id } = (await add(passkey, headers)).json<{ id: string }>()
+  const body = await answer(passkey)
+  const sent = await Promise.all([1, 2, 3].map(() => post('/login/passkey', body)))
+  t.equal(sent.filter(({ statusCode }) => statusCode === 200).length, 1, 'a response works once')
+  for (const name of ['mine', 'mine'])
+    t.equal(answerOf(await post('/passkeys/rename', { id, name }, headers)), '204')
+  t.equal(answerOf(await post('/passkeys/remove', { id }, headers)), '204')
+  t.notMatch(lines.join(''), /"level":50/)
+})
+
+t.test('what says that it was stored or removed, and was not, is an internal error', async (t) => {
+  const rows: [what: string, functions: Partial<PasskeysOptions>, name: string][] = [
+    ['add stores nothing', { add: () => true }, 'add'],
+    ['add has another key under the id', { list: () => [other] }, 'add'],
+    ['add returns a text', { add: () => 'OK' as never }, 'add'],
+    ['remove removes nothing', { remove: () => ({ count: 0 }) }, 'remove'],
+    ['remove returns nothing, and removes nothing', { remove: () => undefined }, 'remove'],
+    ['remove returns a text', { remove: () => 'OK' as never }, 'remove'],
+  ]
+  const other = { id: 'x', publicKey: 'x', counter: 0, at: 0, transports: [] } as never
+  for (const [what, functions, name] of rows) {
+    const { add, post, logIn, lines } = await passkeysApp(t, functions)
+    const headers = await logIn()
+    const added = await add(browser(), headers)
+    const { id } = added.json<{ id?: string }>()
+    const last = name === 'add' ? added : await post('/passkeys/remove', { id }, headers)
+    t.equal(answerOf(last), fault, what)
+    t.match(lines.join(''), `passkeys.${name}()`, what)
+  }
+})
+
 t.test(
   'functions of the app that fail are internal errors, or an error for the client',
   async (t) => {
@@ -258,6 +305,7 @@ t.test(
     const teapot = () => Object.assign(new Error('no'), { statusCode: 418 })
     const lists: unknown[] = [null, {}, 'x', [null], [JSON.stringify(data)], [{ data }]]
     for (const key of Object.keys(data)) lists.push([{ ...data, [key]: undefined }])
+    lists.push([{ ...data, used: '[]' }])
     for (const list of [fail, ...lists.map((value) => () => value)]) {
       const { app, post, logIn } = await passkeysApp(t, { list: list as never })
       const headers = await logIn()

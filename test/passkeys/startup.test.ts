@@ -68,7 +68,9 @@ const bad: Record<string, unknown[]> = {
     'a.shop.example',
     'shop.example/',
     'shop example',
+    'example',
   ],
+  username: [null, 'id', {}],
   accountField: [null, '', 7],
   most: [0, 101, 1.5, '20', null, Number.NaN],
   routeOptions: [null, true, 'hooks'],
@@ -92,6 +94,30 @@ t.test('startup fails for a wrong option of passkeys, and the error names it', a
   t.match(await errorOf(t, { ...good, ...address }), { message: /passkeys\.rpId/ })
 })
 
+t.test('an error names the spelling of browsers', async (t) => {
+  const domain = 'xn--mller-kva.example'
+  for (const [passkeys, meant] of [
+    [{ origin: 'https://müller.example' }, `"https://${domain}"`],
+    [{ origin: 'https://Shop.example/' }, '"https://shop.example"'],
+    [{ origin: `https://${domain}`, rpId: 'müller.example' }, `"${domain}"`],
+  ] as const) {
+    const { message = '' } = (await errorOf(t, { ...good, ...passkeys })) ?? {}
+    t.ok(message.includes(meant), message)
+  }
+  t.equal(await errorOf(t, { ...good, origin: `https://${domain}` }), undefined)
+})
+
+t.test('a domain that nobody can register is none for passkeys', async (t) => {
+  for (const [rpId, from] of [
+    ['uk', 'https://shop.co.uk'],
+    ['co.uk', 'https://shop.co.uk'],
+    ['com.au', 'https://a.shop.com.au'],
+    ['xn--p1ai', 'https://xn--e1afmkfd.xn--p1ai'],
+    ['example', app],
+  ] as const)
+    t.match(await errorOf(t, { ...good, origin: from, rpId }), { message: /passkeys\.rpId/ }, rpId)
+})
+
 t.test('origins and domains that are right', async (t) => {
   for (const more of [
     { rpId: 'shop.example', origin: ['https://a.shop.example', 'https://shop.de', app] },
@@ -99,6 +125,9 @@ t.test('origins and domains that are right', async (t) => {
     { origin: 'https://shop.example:8443' },
     { origin: 'http://localhost:3000' },
     { origin: 'http://localhost' },
+    { origin: 'http://localhost', rpId: 'localhost' },
+    { origin: 'https://intranet' },
+    { origin: 'https://a.shop.co.uk', rpId: 'shop.co.uk' },
   ])
     t.equal(await errorOf(t, { ...good, ...more }), undefined, JSON.stringify(more))
 })

@@ -20,7 +20,7 @@ async function toolsOf(options: AuthnOptions = {}, app = newApp()) {
   const resolved = resolveOptions(options)
   const { credentialCache } = resolved
   const cache = credentialCache === false ? null : new CredentialCache(credentialCache)
-  const attempts = await createAttempts(resolved, app, cache, log)
+  const attempts = await createAttempts(resolved, '/login', app, cache, log)
   const { throttle } = attempts
   const passwords = await createPasswordTools(resolved, app, { throttle, cache }, log)
   return { ...passwords, stats: () => ({ ...passwords.stats(), ...attempts.stats() }) }

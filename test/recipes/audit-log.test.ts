@@ -43,7 +43,8 @@ const get = (url: string, token: string) =>
 async function logIn(): Promise<string> {
   return (await post('/login', { email, password })).json<{ token: string }>().token
 }
-const rows = () => query('select event, sub, address, details from audit_log order by id', [])
+const rows = () =>
+  query('select event, registration, sub, address, details from audit_log order by id', [])
 
 t.test('events become rows, without passwords and tokens', async (t) => {
   t.equal((await post('/login', { email, password: 'the queen of hearts' })).statusCode, 401)
@@ -61,7 +62,7 @@ t.test('events become rows, without passwords and tokens', async (t) => {
   const found = await rows()
   t.match(found, [
     { event: 'failure', sub: '1', address: '127.0.0.1', details: { code: String } },
-    { event: 'login', sub: '1', address: '127.0.0.1', details: { amr: ['pwd'] } },
+    { event: 'login', registration: '/', sub: '1', details: { amr: ['pwd'] } },
     { event: 'failure', sub: '1', details: { code: 'ERR_AUTH_FORBIDDEN' } },
     { event: 'logout', sub: '1', details: { everywhere: false } },
     {
@@ -106,6 +107,10 @@ t.test('a database that fails does not fail a login', async (t) => {
 })
 
 t.test('export, deletion, and what stays', async (t) => {
+  await query(
+    `insert into audit_log (event, registration, sub, address) values ('login', '/staff', '1', 'b')`,
+    [],
+  )
   const token = await logIn()
   const expiresAt = new Date(Date.now() + 86_400_000)
   const { key } = await app.authn.apiKeys.issue({ owner: '1', name: 'job', scopes: [], expiresAt })
@@ -129,10 +134,12 @@ t.test('export, deletion, and what stays', async (t) => {
   const left = await app.authn.apiKeys.list('1')
   t.match(left, [{ revokedAt: Date }, { revokedAt: Date }], 'for 30 days')
   const old = await query(
-    'select 1 from audit_log where sub = $1 and event = $2 and address is not null',
+    'select registration from audit_log where sub = $1 and event = $2 and address is not null',
     ['1', 'login'],
   )
-  t.strictSame(old, [])
+  t.strictSame(old, [{ registration: '/staff' }], 'only that of the other registration')
+  t.notMatch(data.body, '/staff')
+  t.notMatch(data.body, '"b"')
   const last = (await rows()).at(-1)
   t.match(last, { event: 'account', sub: '1', details: { action: 'deleted' } })
   t.equal((await post('/login', { email, password })).statusCode, 401)

@@ -88,3 +88,33 @@ t.test('with the recipe, a deletion revokes the keys, for whoever gets the id ne
   }
   t.ok((await apiKeys.list(1))[0]?.revokedAt)
 })
+
+t.test('the keys of a user of another registration with the same id stay', async (t) => {
+  const staff = { id: 1, email: 'carol@shop.example', password: await hashPassword(password) }
+  const register = (app: FastifyInstance) =>
+    void app.register(
+      async (scope) => {
+        await scope.register(authn, {
+          userService: { findByUsername: () => staff },
+          jwt: { secret: randomBytes(64) },
+          login: { usernameField: 'email', subject: (user) => user.id },
+          sessions: { name: 'staff' },
+          accounts: {
+            url: 'https://shop.example/staff',
+            create: () => undefined,
+            update: (user, after) => Object.assign(user, { password: after.passwordHash }),
+            sendMail: () => undefined,
+          },
+        })
+      },
+      { prefix: '/staff' },
+    )
+  const { read, post } = await shop(t, (app) => {
+    revokeKeys(app)
+    register(app)
+  })
+  const token = await post('/staff/login', { email: staff.email, password })
+  await post('/staff/password/change', { currentPassword: password, password: next }, token)
+  await setTimeout(50)
+  t.equal(await read(), 200)
+})

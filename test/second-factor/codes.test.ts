@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap'
 import { totpCode } from '../../lib/testing/index.js'
 import { movedClock, password } from '../helpers/accounts.js'
-import { codeNow, factorApp, wrongCode } from '../helpers/second-factor.js'
+import { codeNow, factorApp, otherKey, wrongCode } from '../helpers/second-factor.js'
 
 const login = '/login/second-factor'
 const invalid = '403 ERR_AUTH_CODE_INVALID'
@@ -177,6 +177,59 @@ t.test('of one code, or of guesses, at once', async (t) => {
   const guesses = await atOnce(40, () => wrongCode(secret))
   t.equal(guesses.filter((each) => each === invalid).length, 5)
   t.ok(guesses.every((each) => [invalid, tooMany, '503 ERR_AUTH_OVERLOADED'].includes(each)))
+})
+
+const digitsFrom = (zero: number) => (code: string) =>
+  code.replace(/\d/g, (digit) => String.fromCodePoint(zero + Number(digit)))
+const wide = (code: string): string =>
+  code.replace(/[!-~]/g, (char) => String.fromCodePoint(char.charCodeAt(0) + 0xfe_e0))
+const halves = (between: string) => (code: string) =>
+  `${code.slice(0, 3)}${between}${code.slice(3)}`
+
+t.test('codes are accepted as people type and paste them', async (t) => {
+  const { secret, attempt, post, headers, half, send, clock, recoveryCodes } = await guessing(t, {
+    jwt: { secret: otherKey, expiry: 86_400 },
+  })
+  const marks = ['\u200b', '\u200e', '\u2066', '\ufeff', '\u00ad', '\u034f', '\u3164', '\ufe0f']
+  const hyphens = [
+    '-',
+    '\u2010',
+    '\u2011',
+    '\u2013',
+    '\u2014',
+    '\u2212',
+    '\u00ad',
+    '\uff0d',
+    '\u30fc',
+  ]
+  const spaces = [' ', '\t', '\u00a0', '\u202f', '\u3000', '\r\n']
+  // Arabic, Persian, Devanagari, Thai, full width, bold (two code units) and Adlam.
+  const zeros = [0x660, 0x6f0, 0x966, 0xe50, 0xff10, 0x1d7ce, 0x1e950]
+  const ways = [...[...marks, ...hyphens, ...spaces].map(halves), ...zeros.map(digitsFrom)]
+  for (const way of ways) t.equal(await attempt(way(codeNow(secret, 1)), 30), tokens, way('012345'))
+  const written: ((code: string) => string)[] = [
+    ...hyphens.slice(0, 6).map((each) => (code: string) => code.replaceAll('-', each)),
+    wide,
+    (code) => wide(code.toUpperCase()),
+    (code) => `\u2068${code}\u2069.`,
+    (code) => code.replaceAll('o', '0').replaceAll('l', '1'),
+  ]
+  for (const [at, write] of written.entries())
+    t.equal(await attempt(write(recoveryCodes[at] ?? '')), tokens, write('abcd-efgl'))
+  clock.ahead(60)
+  const odd = (code: string): string => halves('\u2013')(digitsFrom(0x660)(code))
+  const confirmed = await post('/second-factor/confirm', { code: odd(codeNow(secret)) }, headers)
+  t.equal(confirmed.statusCode, 200)
+  const own = { authorization: `Bearer ${(JSON.parse(confirmed.body) as { token: string }).token}` }
+  const setup = JSON.parse((await post('/second-factor/setup', undefined, own)).body) as {
+    secret: string
+    token: string
+  }
+  const enable = { token: setup.token, code: odd(codeNow(setup.secret)) }
+  t.equal(await send('/second-factor/enable', enable, own), tokens)
+  const token = await half()
+  const long = { token, code: codeNow(setup.secret, 1).padEnd(65) }
+  t.match(await send(login, long), /^400/, 'nothing longer is normalized')
 })
 
 t.test('other codes are wrong', async (t) => {

@@ -1,5 +1,6 @@
 // Remembered devices spare the code, and nothing else.
-import { randomBytes } from 'node:crypto'
+import { generateKeyPairSync, randomBytes } from 'node:crypto'
+import { setImmediate } from 'node:timers/promises'
 import bcrypt from 'bcrypt'
 import t, { type Test } from 'tap'
 import { authnTesting, logInWith } from '../../lib/testing/index.js'
@@ -116,6 +117,98 @@ for (const [name, end] of Object.entries(ends)) {
   })
 }
 
+t.test('several users of one browser are remembered, each for a time of their own', async (t) => {
+  const setting = await remembered(t)
+  const { table, post, enable, logIn, half, clock, device, ask, secret, send, headers } = setting
+  let { cookie } = device
+  const first = { email, secret }
+  const users = [first]
+  const rememberMe = async (user: typeof first): Promise<void> => {
+    const body = { token: await half(user.email), code: codeNow(user.secret), remember: true }
+    const response = await post('/login/second-factor', body, { cookie })
+    const found = cookiesOf(response).find(({ name }) => name === setting.name)
+    cookie = `${setting.name}=${found?.value}`
+    t.ok(Buffer.byteLength(cookie) <= 1100, 'of about 1 KB at most')
+  }
+  const add = async (id: number): Promise<void> => {
+    const address = `user-${id}@example.com`
+    if (!table.some((each) => each.id === id))
+      table.push({ id, email: address, password: table[0]?.password ?? null, secondFactor: null })
+    const user = { email: address, ...(await enable(await logIn(address))) }
+    users.push(user)
+    clock.ahead(30)
+    await rememberMe(user)
+  }
+  const known = async (): Promise<string[]> => {
+    const answers = users.map(async (user) => (await ask({ cookie }, user.email)) === 200)
+    const are = await Promise.all(answers)
+    return users.filter((_, at) => are[at]).map((user) => user.email)
+  }
+  for (const id of [11, 12, 13, 14]) await add(id)
+  const names = users.map((user) => user.email)
+  t.strictSame(await known(), names)
+  t.equal(await send('/second-factor/forget-devices', undefined, headers), '204')
+  t.strictSame(await known(), names.slice(1), 'the others stay')
+  clock.ahead(30)
+  await rememberMe(first)
+  t.strictSame(await known(), names, 'again, in its own place')
+  await add(15)
+  t.strictSame(await known(), [email, ...names.slice(2), 'user-15@example.com'], 'five at most')
+  clock.ahead(remember - 150)
+  await rememberMe(first)
+  clock.ahead(149)
+  t.strictSame(await known(), [email, 'user-15@example.com'], 'no one makes another one longer')
+})
+
+t.test('with the longest keys, fewer fit', async (t) => {
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 3072 })
+  const rsa = { private: privateKey.export({ type: 'pkcs8', format: 'pem' }) }
+  const clock = movedClock(t)
+  const { table, post, enable, half, logIn } = await factorApp(
+    t,
+    { remember },
+    { cookies: true, jwt: { rsa, signingMethod: 'RS512' } },
+  )
+  let cookie = ''
+  for (let id = 3; id < 8; id += 1) {
+    const address = `user-${id}@example.com`
+    table.push({ id, email: address, password: table[0]?.password ?? null, secondFactor: null })
+    const { secret } = await enable(await logIn(address))
+    clock.ahead(30)
+    const body = { token: await half(address), code: codeNow(secret), remember: true }
+    const response = await post('/login/second-factor', body, { cookie })
+    const { name, value } = cookiesOf(response).find((each) => /device/.test(each.name)) ?? {}
+    cookie = `${name}=${value}`
+    t.ok(String(value).length <= 1024)
+    const next = await post('/login', { email: address, password }, { cookie })
+    t.equal(next.statusCode, 200)
+  }
+})
+
+t.test('to forget devices stops no login with a code', async (t) => {
+  const setting = await factorApp(t)
+  const { send, half, enable, stored } = setting
+  const { secret, headers, recoveryCodes } = await enable()
+  const forget = async () => send('/second-factor/forget-devices', undefined, headers)
+  const token = await half()
+  t.equal(await forget(), '204')
+  t.equal(await send('/login/second-factor', { token, code: codeNow(secret, 1) }), '200 tokens')
+  const flood = { isOver: false }
+  const floods = Array.from({ length: 4 }, async () => {
+    while (!flood.isOver) await Promise.all([forget(), setImmediate()])
+  })
+  try {
+    for (const code of recoveryCodes.slice(0, 4)) {
+      const answer = await send('/login/second-factor', { token: await half(), code })
+      t.equal(answer, '200 tokens')
+    }
+  } finally {
+    flood.isOver = true
+    await Promise.all(floods)
+  }
+  t.type(stored().secondFactor, 'string')
+})
+
 t.test('it is of one user, and no other cookie is one', async (t) => {
   const { ask, device, table, name, enable, logIn, app, post, secret } = await remembered(t)
   await enable(await logIn('bob@example.com'))
@@ -123,7 +216,7 @@ t.test('it is of one user, and no other cookie is one', async (t) => {
   const { cookie } = device
   for (const value of [`${cookie}x`, `${cookie}; ${cookie}`, `${name}=x`, `${name}=`])
     t.equal(await ask({ cookie: value }), 202)
-  const claims = { sub: 1, states: [], path: '/login' }
+  const claims = { sub: 1, devices: [[]], path: '/login' }
   const forged = app.jwtService.generateTokenWithClaims(claims, undefined, { typ: 'device+jwt' })
   t.equal(await ask({ cookie: `${name}=${forged}` }), 202)
   const token = cookie.slice(name.length + 1)

@@ -1,8 +1,9 @@
 // Whatever is wrong with what is stored is a 500, and never "has none".
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { password } from '../helpers/accounts.js'
 import { basic } from '../helpers/app.js'
 import {
+  bodyOf,
   codeNow,
   email,
   factorApp,
@@ -11,9 +12,10 @@ import {
   wrongCode,
   type FactorUser,
 } from '../helpers/second-factor.js'
-import { breakable, heldStore } from '../helpers/sessions.js'
+import { breakable, heldStore, storeWith } from '../helpers/sessions.js'
 
 const fault = '500 ERR_AUTH_SECOND_FACTOR'
+const invalid = '403 ERR_AUTH_CODE_INVALID'
 const forms = { email, password }
 const bob = { email: 'bob@example.com', password }
 
@@ -100,12 +102,14 @@ t.test('an update that fails, returns an error or stores nothing', async (t) => 
     ],
     rejects: [async () => Promise.reject(new Error('secret-of-the-database')), fault],
     'returns an error': [() => new Error('secret-of-the-database'), fault],
+    'returns a text': [() => 'secret-of-the-database', fault],
     'stores nothing': [() => 0, '503 ERR_AUTH_OVERLOADED'],
   }
   for (const [name, [update, answer]] of Object.entries(broken)) {
     let broke = false
     const { send, half, enable, lines, app, ...setting } = await factorApp(t, {
-      update: (user, after, before) => (broke ? update() : setting.store(user, after, before)),
+      update: (user, after, before) =>
+        broke ? (update() as boolean) : setting.store(user, after, before),
     })
     const { secret, headers } = await enable()
     const token = await half()
@@ -130,6 +134,85 @@ t.test('a second factor is not enabled while no session can be revoked', async (
   const enable = await send('/second-factor/enable', { token, code: codeNow(secret) }, headers)
   t.equal(enable, '503 ERR_AUTH_STORE_UNAVAILABLE')
   t.equal(stored().secondFactor, null)
+})
+
+/** An app whose store of sessions fails in some of its methods, from a call on. */
+async function failingApp(t: Test) {
+  const broken = { methods: [] as string[], after: 0 }
+  const fail = <T>(method: string, call: () => Promise<T>): Promise<T> => {
+    const isBroken = broken.methods.includes(method) && --broken.after < 0
+    return isBroken ? Promise.reject(new Error('down')) : call()
+  }
+  const store = storeWith((real) => ({
+    create: (session) => fail('create', () => real.create(session)),
+    list: (sub) => fail('list', () => real.list(sub)),
+    revoke: (...args) => fail('revoke', () => real.revoke(...args)),
+  }))
+  const setting = await factorApp(t, {}, { sessions: { store } })
+  return {
+    ...setting,
+    broken,
+    /** Sends a request while a method fails after so many calls. */
+    async sendWhile(methods: string[], after: number, ...request: Parameters<typeof setting.send>) {
+      Object.assign(broken, { methods, after })
+      const answer = await setting.send(...request)
+      broken.methods = []
+      return answer
+    },
+  }
+}
+
+const away = '503 ERR_AUTH_STORE_UNAVAILABLE'
+
+t.test('a second factor is not left on where the rest of enabling it fails', async (t) => {
+  for (const [method, after] of [
+    ['list', 1],
+    ['revoke', 0],
+    ['create', 0],
+  ] as const) {
+    const { app, logIn, post, send, sendWhile, stored, enable, events } = await failingApp(t)
+    const half = async (headers: Record<string, string>) => {
+      const response = await post('/second-factor/setup', undefined, headers)
+      const { secret, token } = JSON.parse(response.body) as Record<'secret' | 'token', string>
+      return { token, code: codeNow(secret) }
+    }
+    const begun = await half(await logIn())
+    const headers = await logIn()
+    t.equal(await sendWhile([method], after, '/second-factor/enable', begun, headers), away, method)
+    t.equal(stored().secondFactor, null)
+    t.strictSame(events, [])
+    t.equal(app.authn.stats().secondFactor?.enabled, 0)
+    const { secret, headers: own } = await enable()
+    const next = await half(own)
+    t.equal(await sendWhile([method], after, '/second-factor/enable', next, own), away, method)
+    const { token } = bodyOf(await post('/login', forms)).secondFactor
+    const body = { token, code: codeNow(secret, 1) }
+    t.equal(
+      await send('/login/second-factor', body),
+      '200 tokens',
+      'the one that it was to replace',
+    )
+  }
+})
+
+t.test('a code is not used up while no session can be stored', async (t) => {
+  for (const methods of [['create'], ['create', 'list', 'revoke']]) {
+    const { half, send, sendWhile, enable, events } = await failingApp(t)
+    const { secret, recoveryCodes, headers } = await enable()
+    const token = await half()
+    for (const code of [codeNow(secret, 1), ...recoveryCodes.slice(0, 3)]) {
+      const body = { token, code }
+      const confirm = ['/second-factor/confirm', { code }, headers] as const
+      t.equal(await sendWhile(methods, 0, '/login/second-factor', body), away)
+      t.equal(await sendWhile(methods, 0, ...confirm), away)
+      t.equal(await send('/login/second-factor', { token, code: wrongCode(secret) }), invalid)
+      const logIn = async () => send('/login/second-factor', body)
+      const all = await Promise.all([logIn(), logIn()])
+      t.strictSame(all.sort(), ['200 tokens', invalid], 'it works, and once')
+    }
+    const left = events.flatMap((each) => each.left ?? [])
+    t.strictSame(left, [9, 8, 7], 'an event for each that was used')
+  }
 })
 
 t.test('a look-up that leaves the password out, where users have passwords', async (t) => {

@@ -152,7 +152,7 @@ t.test('enabling one revokes sessions of other registrations too', async (t) => 
       async (scope) => {
         await scope.register(authn, {
           userService,
-          jwt: { secret },
+          jwt: { secret, audience: 'other' },
           hashing: { cost },
           login: { usernameField: 'email', subject: idOf },
           sessions: { name: 'other' },
@@ -164,15 +164,10 @@ t.test('enabling one revokes sessions of other registrations too', async (t) => 
     ),
   )
   const early = sessionOf(await post('/other/login', { email, password }))
-  const statuses = async () =>
-    Promise.all(
-      ['/me', '/other/me'].map(
-        async (url) => (await app.inject({ url, headers: early })).statusCode,
-      ),
-    )
-  t.strictSame(await statuses(), [200, 200])
+  const status = async () => (await app.inject({ url: '/other/me', headers: early })).statusCode
+  t.equal(await status(), 200)
   await enable()
-  t.strictSame(await statuses(), [401, 401])
+  t.equal(await status(), 401)
 })
 
 t.test('a setup whose key is gone has expired', async (t) => {

@@ -1,4 +1,5 @@
 // Startup with the option `secondFactor`, and what API documents say of its routes.
+import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import swagger from '@fastify/swagger'
 import Fastify from 'fastify'
 import t, { type Test } from 'tap'
@@ -27,6 +28,13 @@ function errorOf(t: Test, secondFactor: unknown, more: object = {}, before?: str
     await app.ready()
   })
 }
+
+const rsaKey = () =>
+  generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({
+    type: 'pkcs8',
+    format: 'pem',
+  })
+const hmac = (kid: string, state: string, secret: Buffer) => ({ kid, state, alg: 'HS256', secret })
 
 const short = 'a-secret-of-31-bytes-is-short-!'
 const bad: Record<string, unknown[]> = {
@@ -117,6 +125,27 @@ t.test('in production, startup fails for a key that can be guessed', async (t) =
   const jwt = { secret: 'a-secret-of-the-tests-of-32-bytes-!' }
   const error = await errorOf(t, { ...good, key: 'x'.repeat(40) }, { jwt })
   t.match(error, { code: 'ERR_AUTH_KEY', message: /secondFactor.key/ })
+})
+
+t.test('startup fails for a key that is one of the tokens, however it is written', async (t) => {
+  const bytes = randomBytes(64)
+  const text = bytes.toString('base64')
+  const rows: [jwt: object, key: unknown][] = [
+    [{ secret: text }, text],
+    [{ secret: bytes }, text],
+    [{ secret: text }, bytes],
+    [{ secret: bytes.toString('base64url') }, bytes],
+    [{ secret: bytes.toString('hex') }, bytes],
+    [{ secret: bytes }, [key, bytes.toString('hex')]],
+    [{ secret: text, rsa: { private: rsaKey() }, signingMethod: 'RS256' }, Buffer.from(text)],
+    [{ keys: [hmac('a', 'sign', randomBytes(32)), hmac('b', 'next', bytes)] }, text],
+  ]
+  for (const [jwt, given] of rows) {
+    const error = await errorOf(t, { ...good, key: given }, { jwt })
+    t.match(error, { code: 'ERR_AUTH_OPTION', message: /"secondFactor.key".*"jwt"/ })
+    t.notOk(error?.message.includes(text))
+    t.equal(await errorOf(t, good, { jwt }), undefined)
+  }
 })
 
 t.test('other forms of the options are accepted', async (t) => {

@@ -3,11 +3,11 @@ import { setTimeout } from 'node:timers/promises'
 import bcrypt from 'bcrypt'
 import t, { type Test } from 'tap'
 import { memoryApiKeys } from '../../lib/api-keys/index.js'
-import type { AccountMail } from '../../lib/index.js'
+import { authn, basicAuthenticator, type AccountMail, type AuthnOptions } from '../../lib/index.js'
 import { authnTesting, linkWith, logInWith } from '../../lib/testing/index.js'
 import { movedClock, newPassword, password } from '../helpers/accounts.js'
 import { job } from '../helpers/api-keys.js'
-import { basic, bearer, type TestApp } from '../helpers/app.js'
+import { basic, bearer, cost, type TestApp } from '../helpers/app.js'
 import { cookiesOf } from '../helpers/cookies.js'
 import {
   answerOf,
@@ -22,6 +22,7 @@ import {
 } from '../helpers/second-factor.js'
 import type { AnyResponse } from '../helpers/flows.js'
 import { until } from '../helpers/load.js'
+import { storeWith } from '../helpers/sessions.js'
 
 const login = '/login/second-factor'
 const expired = '401 ERR_AUTH_LOGIN_EXPIRED'
@@ -95,6 +96,41 @@ t.test('Basic is closed for users who have a second factor', async (t) => {
   const wrong = await ask('bob@example.com', 'wrong')
   t.equal(await ask(email), wrong, 'as with a wrong password')
   t.equal(await ask('bob@example.com'), '200 in')
+})
+
+t.test('so is that of another registration with the same users', async (t) => {
+  const table: FactorUser[] = []
+  const { findByUsername, update } = factorsOver(table)
+  const userService = { findByUsername }
+  const { app, enable } = await factorApp(t, { update }, { userService }, async (app) => {
+    const own = { userService: { findByUsername: () => null }, passwordField: 'hash' }
+    const authenticators = {
+      given: basicAuthenticator({ userService, passwordField: 'password' }),
+    }
+    const all = { basic: { userService }, given: { ...own, authenticators } } as const
+    for (const [use, options] of Object.entries(all)) {
+      const prefix = `/${use}-of-other`
+      const register = async (scope: typeof app): Promise<void> => {
+        await scope.register(authn, {
+          ...options,
+          authenticator: use,
+          hashing: { cost },
+        } as AuthnOptions)
+        scope.get('/', { config: { auth: true } }, () => 'in')
+      }
+      await app.register(register, { prefix })
+    }
+  })
+  const hash = bcrypt.hashSync(password, cost)
+  for (const [id, address] of [email, 'bob@example.com'].entries())
+    table.push({ id, email: address, password: hash, secondFactor: null })
+  const ask = async (use: string, user: string): Promise<number> =>
+    (await app.inject({ url: `/${use}-of-other`, headers: basic(user, password) })).statusCode
+  const statuses = async (user: string) => [await ask('basic', user), await ask('given', user)]
+  t.strictSame(await statuses(email), [200, 200])
+  await enable()
+  t.strictSame(await statuses(email), [401, 401])
+  t.strictSame(await statuses('bob@example.com'), [200, 200])
 })
 
 t.test('a reset between password and code makes the login invalid', async (t) => {
@@ -236,17 +272,18 @@ t.test('a user who is gone or has changed', async (t) => {
   t.equal(await send(login, { token, code }), '200 tokens')
 })
 
-t.test('a user who changes while the code is looked at', async (t) => {
+t.test('a user who changes while the session is stored', async (t) => {
   const table: FactorUser[] = []
   const { findByUsername, update } = factorsOver(table)
   let change: (row: FactorUser) => void = () => undefined
-  const store = async (...given: Parameters<typeof update>): Promise<boolean> => {
-    const isStored = await update(...given)
-    change(table[0] as FactorUser)
-    return isStored
-  }
+  const store = storeWith(({ create }) => ({
+    async create(session) {
+      change(table[0] as FactorUser)
+      return create(session)
+    },
+  }))
   const userService = { findByUsername }
-  const setting = await factorApp(t, { update: store }, { userService })
+  const setting = await factorApp(t, { update }, { userService, sessions: { store } })
   table.push({ id: 1, email, password: bcrypt.hashSync(password, 4), secondFactor: null })
   const { secret, headers, recoveryCodes } = await setting.enable()
   const token = await setting.half()
@@ -269,6 +306,36 @@ t.test('a user who changes while the code is looked at', async (t) => {
   change = (row) => (row.password = changed)
   const enabling = { token: setup.token, code: codeNow(String(setup.secret)) }
   t.equal(await setting.send('/second-factor/enable', enabling, headers), expired, 'enabled')
+})
+
+t.test('a login that is older than the process, or than its monotonic clock', async (t) => {
+  const clock = movedClock(t)
+  const { half, send, enable } = await factorApp(t, {}, {}, routes)
+  const { secret, recoveryCodes } = await enable()
+  const real = performance.now.bind(performance)
+  let behind = 0
+  t.intercept(performance, 'now', { value: () => real() - behind })
+  t.match(await send('/everywhere'), /^200/)
+  clock.ahead(30)
+  // The clock of a process that was suspended stands still, while the time goes on.
+  const token = await half()
+  clock.ahead(300)
+  t.equal(await send(login, { token, code: codeNow(secret) }), '200 tokens', 'suspended')
+  const revoked = await half()
+  clock.ahead(1)
+  t.match(await send('/everywhere'), /^200/)
+  const code = recoveryCodes[0]
+  t.equal(await send(login, { token: revoked, code }), '401 ERR_AUTH_INVALID_CREDENTIALS')
+  const { post, ...young } = await factorApp(t)
+  const enabled = await young.enable()
+  const older = await young.half()
+  clock.ahead(300)
+  // As in a process that has just begun.
+  behind = real()
+  const body = { token: older, code: codeNow(enabled.secret) }
+  t.equal(answerOf(await post(login, body)), '200 tokens', 'young')
+  behind = 0
+  t.equal(await send(login, { token: await half(), code }), '200 tokens', 'it was not used up')
 })
 
 t.test('a login during which a second factor is enabled begins no session', async (t) => {

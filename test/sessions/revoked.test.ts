@@ -60,7 +60,7 @@ t.test('revoked is not published for what was revoked before the start', async (
   watcher?.caughtUp()
   // As after a lost connection.
   watcher?.revoked([...old, { sid: 'new', until: 2000 }], 1000)
-  t.strictSame(events, [{ sid: 'new' }])
+  t.strictSame(events, [{ sid: 'new', registration: '/' }])
   t.equal(app.authn.stats().sessions?.revoked, 2)
 })
 
@@ -81,7 +81,7 @@ t.test('revoked is published by a process that learns of it from Redis', { skip 
   t.equal((await open.revoke({ sid: String(sid) }, 300)).length, 1)
   await until(() => events.length > 0, 'it is published')
   await sleep(700)
-  t.strictSame(events, [{ sid }])
+  t.strictSame(events, [{ sid, registration: '/' }])
 })
 
 t.test('a person reads that they were logged out, in their language', async (t) => {

@@ -102,3 +102,26 @@ t.test('lookups that wait get a 503 when the store is unavailable', async (t) =>
   await settle()
   t.equal(next.hasBegun, true)
 })
+
+t.test('beyond what all may run together, clients take turns', async (t) => {
+  const lookups = new Lookups(20)
+  const first = many(40, () => arrive(lookups))
+  const others = Array.from({ length: 10 }, (_, at) => arrive(lookups, `127.0.1.${at}`))
+  const gone = arrive(lookups, '127.0.2.1')
+  await settle()
+  const running = (): number => [...first, ...others].filter((job) => job.hasBegun).length
+  t.strictSame([running(), begun(first).filter(Boolean).length], [20, 16])
+  gone.leave()
+  for (const job of first.slice(0, 7)) job.end()
+  await settle()
+  t.ok(begun(others).filter(Boolean).length >= 7, 'a client with one request waits for few others')
+  for (const job of [...first, ...others, ...first]) {
+    job.end()
+    await settle()
+  }
+  t.ok([...first, ...others].every(({ fate }) => fate.value === 'found'))
+  t.equal(gone.fate.value, ABANDONED)
+  const again = [...many(17, () => arrive(lookups)), ...many(5, () => arrive(lookups, '127.0.3.1'))]
+  await settle()
+  t.equal(begun(again).filter(Boolean).length, 20, 'no place is lost, and none is won')
+})

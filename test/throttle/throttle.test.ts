@@ -111,6 +111,31 @@ for (const [name, state] of Object.entries(broken)) {
   })
 }
 
+t.test('a request waits for a slow Redis once, and not while it is slow', async (t) => {
+  const redis = Object.assign(new FakeRedis(), { mode: 'hangs' })
+  const throttle = throttleOf({ redis })
+  const real = setTimeout
+  const waits: unknown[] = []
+  const value = (work: () => void, milliseconds: number) => {
+    waits.push(milliseconds)
+    return real(work, milliseconds)
+  }
+  t.intercept(globalThis, 'setTimeout', { value })
+  const longest = async (work: () => Promise<unknown> | undefined): Promise<number> => {
+    waits.length = 0
+    await work()
+    return Math.max(...waits.map(Number))
+  }
+  t.ok((await longest(() => open(throttle).rejectIfThrottled(true))) >= 100)
+  t.ok((await longest(() => open(throttle).commitFailure())) < 100)
+  t.ok((await longest(() => open(throttle).succeeded())) < 100)
+  const other = openRedisCounters({ ...defaults, window: 60 }, redis, log)
+  t.ok((await longest(() => other.get('a'))) < 100, 'nor for the counts of e-mails')
+  redis.mode = 'answers'
+  await open(throttle).commitFailure()
+  t.ok((await longest(() => open(throttle).commitFailure())) >= 100, 'until it answers in time')
+})
+
 t.test('an address over its limit stays throttled when Redis is emptied', async (t) => {
   const redis = new FakeRedis()
   const throttle = throttleOf({ redis, perAddress: 3 })

@@ -1,5 +1,3 @@
-// First, since fastify-cli makes the app as soon as this file is loaded.
-require('fastify-authn')
 const path = require('node:path')
 const autoload = require('@fastify/autoload')
 

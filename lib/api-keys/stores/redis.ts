@@ -53,13 +53,14 @@ end
 
 local function create(id, owner, createdAt, expiresAt, about)
   local index = indexOf(owner)
+  -- Comes first: a full Redis rejects it, but not after a write that takes no memory.
+  redis.call('HSET', keyOf(id), 'about', about, 'owner', owner, 'expiresAt', expiresAt)
   redis.call('ZREMRANGEBYSCORE', index, '-inf', createdAt - 2592001)
   local spare = math.min(100, redis.call('ZCOUNT', index, '-inf', createdAt) - ${maxEnded})
   for _, old in ipairs(spare > 0 and redis.call('ZRANGE', index, 0, spare - 1) or {}) do
     redis.call('DEL', keyOf(old))
     redis.call('ZREM', index, old)
   end
-  redis.call('HSET', keyOf(id), 'about', about, 'owner', owner, 'expiresAt', expiresAt)
   endAt(id, owner, expiresAt)
 end
 `
@@ -87,6 +88,8 @@ if about and (used or 0) + 60 <= tonumber(ARGV[2]) then redis.call('HSET', key, 
 
   revoke: `${common}
 if revoked or not isOf(ARGV[3]) then return 0 end
+-- After a write that takes no memory, a full Redis accepts the next one.
+redis.call('HDEL', key, 'revokedAt')
 redis.call('HSET', key, 'revokedAt', ARGV[2])
 endAt(ARGV[1], owner, math.min(ARGV[2], tonumber(expires) or math.huge))
 return 1`,

@@ -50,6 +50,9 @@ const revoke: Command<StoreOptions & { readonly sid?: string }> = {
     return {
       exit: revoked.length > 0 ? exits.done : exits.no,
       lines: [`${count(revoked.length, 'session')} revoked.`],
+      aside: [
+        `This is the registration ${JSON.stringify(where.registration)} alone. If the app has several, revoke in each: --registration <name> is its "sessions.name".`,
+      ],
       json: { revoked: revoked.map((each) => each.sid) },
     }
   },

@@ -20,7 +20,8 @@ const kinds = {
 export function checkAnswer(claims: JwtClaims, issuer: Introspecting): ResolvedRules {
   const { audienceClaim, introspection } = issuer
   if (claims.active !== true) throw invalidToken('token inactive')
-  const mayLack = (claim: 'aud' | 'sub') => introspection.optionalClaims?.includes(claim) === true
+  const { optionalClaims = [] } = introspection
+  const mayLack = (claim: (typeof optionalClaims)[number]) => optionalClaims.includes(claim)
   const { aud } = claims
   const lacksAudience = !Object.hasOwn(claims, 'aud') || (Array.isArray(aud) && aud.length === 0)
   const rules = { ...issuer.rules }
@@ -32,7 +33,7 @@ export function checkAnswer(claims: JwtClaims, issuer: Introspecting): ResolvedR
     const value = ownProperty(claims, claim)
     // Without an audience, only the type shows that a token is no refresh token.
     const isNeeded = lacksAudience && audienceClaim === 'aud' && claim === 'token_type'
-    if (value === undefined && !isNeeded) continue
+    if (value === undefined && (!isNeeded || mayLack('token_type'))) continue
     if (typeof value !== 'string' || !pattern.test(value)) throw invalidToken(`claim ${claim}`)
   }
   const lacksSubject = mayLack('sub') && !Object.hasOwn(claims, 'sub')

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import type { FastifyBaseLogger } from 'fastify'
 import { isPlain, ownProperty } from '../../common/objects.js'
 import { onceAMinute } from '../../common/once-a-minute.js'
@@ -10,8 +11,8 @@ import type { Send } from '../../http/fetch.js'
 import type { Introspecting } from '../options.js'
 import type { JwtClaims } from '../../../types/request-extra.js'
 
-/** Milliseconds for a request, with the time that it waits; requests at a time; bytes of an answer. */
-const [wholeTime, atOnce, answerBytes] = [5_000, 32, 64 * 1024]
+/** Milliseconds for a request; bytes of an answer; milliseconds without a success from which failures may have a reason. */
+const [wholeTime, answerBytes, doubtful] = [5_000, 64 * 1024, 1_000]
 
 /** The statuses by which a server rejects one odd token. */
 const oddToken = new Set<unknown>([400, 413, 414, 431])
@@ -19,14 +20,19 @@ const oddToken = new Set<unknown>([400, 413, 414, 431])
 /** The claims have a boolean `active`; nothing else is checked. */
 type Answer = Readonly<{ claims: JwtClaims; bytes: number }>
 
-/** The address of an introspection endpoint, and the requests to it (RFC 7662 §2). */
+/**
+ * The address of an introspection endpoint, and the requests to it (RFC 7662 §2). A client, or many, may send tokens that
+ * the server or its firewall does not like, so after failures we ask about a random one. While that fails, requests are
+ * rejected for 1, 2, 4 … 30 seconds. After each pause one goes through, beside another random token.
+ */
 export class Endpoint extends Renewed<URL> {
   readonly sent = { requests: 0, failures: 0 }
   #send: Send | undefined
   #problem: string | null = null
-  #running = 0
-  readonly #line: (() => void)[] = []
   #failuresInARow = 0
+  #succeededAt = -Infinity
+  #failedProbes = 0
+  #isProbing = false
   #pausedAt = -Infinity
   /** Whether to log a failure, by its reason. */
   readonly #isDue = new Map<string, () => boolean>()
@@ -42,32 +48,34 @@ export class Endpoint extends Renewed<URL> {
   replace(send: Send): void {
     this.#send = send
     this.document = new URL('https://localhost')
-    this.#failuresInARow = 0
+    this.#failuresInARow = this.#failedProbes = 0
   }
 
   /** @throws (rejects) AuthenticationError with the status 503 */
   async ask(token: string): Promise<Answer> {
-    const start = performance.now()
-    this.#requireUsable()
-    if (this.#running < atOnce) this.#running += 1
-    else await new Promise<void>((enter) => this.#line.push(enter))
-    try {
-      this.#requireUsable()
-      return await this.#askNow(token, wholeTime - (performance.now() - start))
-    } finally {
-      const enter = this.#line.shift()
-      if (enter === undefined) this.#running -= 1
-      else enter()
+    const isDown = this.#failedProbes > 0
+    if (!this.isOpen || this.pause > 0 || (isDown && this.#isProbing)) {
+      throw unavailable(this.pause, 'the server is down')
     }
+    if (isDown) void this.#probe()
+    const start = performance.now()
+    let [answer, reason]: [Answer | null, string | null] = [null, null]
+    this.sent.requests += 1
+    try {
+      answer = await this.#request(token)
+    } catch (error) {
+      reason = this.#fail(error, start)
+    }
+    const duration = performance.now() - start
+    const outcome = answer === null ? 'failed' : answer.claims.active ? 'active' : 'inactive'
+    const { name: issuer, registration = '' } = this.issuer
+    channelOf('introspection').publish({ registration, issuer, outcome, reason, duration })
+    if (answer === null) throw unavailable(this.pause, String(reason))
+    return answer
   }
 
-  unavailable(cause: string): Error {
-    return unavailable(this.pause, cause)
-  }
-
-  /** Milliseconds. There is no pause after one or two failures in a row, which may be chance. */
   protected override get pause(): number {
-    return Math.max(pauseAfter(this.#failuresInARow - 2) - since(this.#pausedAt), 0)
+    return Math.max(pauseAfter(this.#failedProbes) - since(this.#pausedAt), 0)
   }
 
   protected async fetch(signal: AbortSignal): Promise<URL> {
@@ -83,25 +91,27 @@ export class Endpoint extends Renewed<URL> {
     this.#problem = reason
   }
 
-  #requireUsable(): void {
-    if (!this.isOpen || this.pause > 0) throw this.unavailable('the last requests have failed')
+  async #request(token: string): Promise<Answer> {
+    const answer = await this.limit((signal) => this.#post(token, signal))
+    this.#failuresInARow = this.#failedProbes = 0
+    this.#succeededAt = performance.now()
+    return answer
   }
 
-  async #askNow(token: string, left: number): Promise<Answer> {
-    const [start, failuresBefore] = [performance.now(), this.#failuresInARow]
-    let [answer, reason]: [Answer | null, string | null] = [null, null]
-    this.sent.requests += 1
-    try {
-      answer = await this.limit((signal) => this.#post(token, signal), left)
-      this.#failuresInARow = 0
-    } catch (error) {
-      reason = this.#fail(error, failuresBefore)
-    }
-    const duration = performance.now() - start
-    const outcome = answer === null ? 'failed' : answer.claims.active ? 'active' : 'inactive'
-    channelOf('introspection').publish({ issuer: this.issuer.name, outcome, reason, duration })
-    if (answer === null) throw this.unavailable(String(reason))
-    return answer
+  /** Asks about a random token. @param isSlow - whether requests are rejected until it is answered */
+  async #probe(isSlow = false): Promise<void> {
+    if (this.#isProbing) return
+    this.#isProbing = true
+    if (isSlow) this.#failedProbes ||= 1
+    const start = performance.now()
+    const token = randomBytes(32).toString('base64url')
+    await this.#request(token).catch(({ status }: { status?: number }) => {
+      if (oddToken.has(status) || this.#succeededAt >= start) return
+      this.document = null
+      this.#failedProbes += 1
+      this.#pausedAt = Date.now()
+    })
+    this.#isProbing = false
   }
 
   async #post(token: string, signal: AbortSignal): Promise<Answer> {
@@ -118,15 +128,15 @@ export class Endpoint extends Renewed<URL> {
     throw new FetchError('the answer has no boolean "active"')
   }
 
-  /** @param failuresBefore - of requests that fail at the same time, one makes the pause longer @returns the reason */
-  #fail(error: unknown, failuresBefore: number): string {
-    const [issuer, reason] = [this.issuer.name, reasonOf(error)]
+  /** @param start - of the request @returns the reason */
+  #fail(error: unknown, start: number): string {
+    const [issuer, reason, now] = [this.issuer.name, reasonOf(error), performance.now()]
     const { status } = error as { status?: number }
     this.sent.failures += 1
-    if (!oddToken.has(status)) {
-      this.document = null
-      const isNew = this.#failuresInARow < 3 || this.#failuresInARow === failuresBefore
-      if (isNew) [this.#failuresInARow, this.#pausedAt] = [this.#failuresInARow + 1, Date.now()]
+    if (!oddToken.has(status)) this.#failuresInARow += 1
+    // One or two failures may be chance.
+    if (this.#failuresInARow >= 3 && now - this.#succeededAt >= doubtful && this.pause === 0) {
+      void this.#probe(now - start >= doubtful)
     }
     const isDue = this.#isDue.get(reason) ?? onceAMinute()
     this.#isDue.set(reason, isDue)

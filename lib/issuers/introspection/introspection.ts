@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache'
 import { digestOf } from '../../common/digest.js'
 import { b64token, credentialsOf } from '../../http/authorization.js'
 import { since } from '../../http/renewed.js'
+import { Lookups, overloaded } from '../../throttle/lookups.js'
 import { checkClaims, invalidToken } from '../../tokens/claims.js'
 import { freeze } from '../../tokens/engine.js'
 import { isJwt, readHeader } from '../verifier.js'
@@ -13,8 +14,8 @@ import type { Introspecting } from '../options.js'
 import type { IntrospectionStats } from '../../../types/introspection.js'
 import type { JwtClaims } from '../../../types/request-extra.js'
 
-/** Callers that may wait; characters of an opaque token; milliseconds for which a rejected one is not asked about. */
-const [mostWaiting, longest, rejectedLife] = [1_000, 4_096, 5_000]
+/** Characters of an opaque token; milliseconds for which a rejected one is not asked about; those sent at a time. */
+const [longest, rejectedLife, atOnce] = [4_096, 5_000, 32]
 
 /** What came of a token, at a time by one clock, for milliseconds by both: the cache uses the other one. */
 type Kept<Result> = Readonly<{ result: Result; at: number; life: number }>
@@ -27,7 +28,7 @@ export class Introspection {
   /** Apart, so that a flood of bad tokens displaces no good one. */
   readonly #rejected = new LRUCache<string, Kept<unknown>>({ max: 1_000, maxSize: 1_000 })
   readonly #asked = new Map<string, Promise<Accepted>>()
-  #waiting = 0
+  readonly #lookups = new Lookups(atOnce)
 
   /** @param isForeign - whether the token of a request is for another feature of the app, so that the issuer must not see it */
   constructor(
@@ -56,19 +57,24 @@ export class Introspection {
   }
 
   async #wait(token: string, key: string, request: FastifyRequest): Promise<JwtClaims> {
-    const rejected = fresh(this.#rejected.get(key))
-    if (rejected !== undefined) throw rejected
+    const known = this.#known(key)
+    if (known !== undefined) return checked(await known)
     if (isJwt(token)) readHeader(token, this.issuer, false)
     else if (token.length > longest || !b64token.test(token) || this.isForeign(request)) {
       throw invalidToken('no token')
     }
-    if (this.#waiting >= mostWaiting) throw this.endpoint.unavailable('too many requests wait')
-    this.#waiting += 1
-    try {
-      return checked(await (this.#asked.get(key) ?? this.#ask(token, key)))
-    } finally {
-      this.#waiting -= 1
+    const start = performance.now()
+    const inTurn = async () => {
+      if (performance.now() - start >= 5_000) throw overloaded()
+      return this.#known(key) ?? this.#ask(token, key)
     }
+    return checked(await this.#lookups.run(request, inTurn))
+  }
+
+  #known(key: string): Accepted | Promise<Accepted> | undefined {
+    const rejected = fresh(this.#rejected.get(key))
+    if (rejected !== undefined) throw rejected
+    return fresh(this.#accepted.get(key)) ?? this.#asked.get(key)
   }
 
   #ask(token: string, key: string): Promise<Accepted> {

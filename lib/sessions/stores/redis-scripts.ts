@@ -72,6 +72,10 @@ end
 export const scripts = {
   create: `${common}
 local handle, current, sid, owner, about, lifetime, idle, ttl, most = unpack(ARGV)
+local ends = now + tonumber(lifetime)
+local expires = math.min(ends, now + tonumber(idle))
+-- Comes first: a full Redis rejects it, but not after a write that takes no memory.
+redis.call('SET', root .. ':about:' .. handle, about, 'PX', milliseconds(expires - now))
 local ownerKey = root .. ':owner:' .. owner
 redis.call('ZREMRANGEBYSCORE', ownerKey, '-inf', text(now))
 local revoked = {}
@@ -84,9 +88,6 @@ if redis.call('ZCARD', ownerKey) >= tonumber(most) then
   table.sort(sessions, function(one, other) return tonumber(one.created) < tonumber(other.created) end)
   for i = 1, #sessions - tonumber(most) + 1 do table.insert(revoked, revoke(sessions[i], 0)) end
 end
-local ends = now + tonumber(lifetime)
-local expires = math.min(ends, now + tonumber(idle))
-redis.call('SET', root .. ':about:' .. handle, about)
 redis.call('HSET', root .. ':session:' .. handle, 'created', text(now), 'used', text(now),
   'ends', text(ends), 'expires', text(expires), 'current', current, 'previous', '', 'grace', '0', 'sid', sid,
   'owner', owner, 'ttl', ttl)
@@ -139,7 +140,11 @@ return { 'reused', text(now), row(session) }
    */
   revoke: `${common}
 local sid, owner, ttl, by = unpack(ARGV)
-if by then redis.call('SET', root .. ':gone:' .. owner, text(now) .. ':' .. by, 'EX', 3600) end
+if by then
+  -- After a write that takes no memory, a full Redis accepts the next one.
+  redis.call('DEL', root .. ':gone:' .. owner)
+  redis.call('SET', root .. ':gone:' .. owner, text(now) .. ':' .. by, 'EX', 3600)
+end
 local ownerKey = root .. ':owner:' .. owner
 local handles = { redis.call('GET', root .. ':sid:' .. sid) or nil }
 if owner ~= '' then

@@ -160,6 +160,8 @@ async function listAndRevoke(
   t.ok([created, lastUsed, endsAt].every((date) => new Date(String(date)).toJSON() === date))
   const first = await run(`sessions revoke --sid ${one}`)
   t.match(first, { exit: 0, stdout: '1 session revoked.\n' })
+  t.match(first.stderr, '"default"', 'and says of which registration it was')
+  t.match((await run('sessions revoke bob --registration admin')).stderr, '"admin"')
   t.match(await run(`sessions revoke --sid ${one}`), { exit: 1, stdout: '0 sessions revoked.\n' })
   t.strictSame(JSON.parse((await run('sessions revoke alice --json')).stdout), {
     ok: true,

@@ -1,5 +1,3 @@
-// First, since fastify-cli makes the app as soon as this file is loaded.
-import 'fastify-authn'
 import { join } from 'node:path'
 import autoload, { type AutoloadPluginOptions } from '@fastify/autoload'
 import type { FastifyPluginAsync } from 'fastify'

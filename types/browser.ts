@@ -35,7 +35,7 @@ export interface StepUp {
 
 /** Keeps one refresh token, and nothing else. */
 export interface TokenStorage {
-  /** Reads the refresh token; a falsy value where there is none. */
+  /** Reads the refresh token; a falsy value where there is none. If it fails, the next request asks again. */
   get(): string | null | undefined | Promise<string | null | undefined>
   /**
    * Keeps a refresh token, or deletes the one that is kept. It is awaited before the new tokens are used, and before the
@@ -98,16 +98,18 @@ export interface Session {
    *
    * @param body - the fields that the login route expects, by default `username` and `password`
    */
-  logIn(body: object): Promise<SessionResult>
+  logIn(body?: object): Promise<SessionResult>
   /**
    * Sends a request to a route of the options `accounts`, `secondFactor` or `passkeys`, as the user if one is logged in. After those that
    * respond as a login does, the user is logged in.
    *
-   * @param body - its members, and others that functions of the app read
+   * @param body - its members, and others that functions of the app read. Where none is required: default `{}`
    */
   post<Route extends keyof PostBodies>(
     route: Route,
-    body: PostBodies[Route] & { [more: string]: unknown },
+    ...body: object extends PostBodies[Route]
+      ? [body?: PostBodies[Route] & { [more: string]: unknown }]
+      : [body: PostBodies[Route] & { [more: string]: unknown }]
   ): Promise<SessionResult>
   /** Reads whether the second factor is on, or the passkeys. @param route - of the option `secondFactor` or `passkeys` */
   get(route: 'second-factor' | 'passkeys'): Promise<SessionResult>

@@ -7,6 +7,7 @@ import { createMcpHandler, type AuthInfo } from '@modelcontextprotocol/server'
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import { authn, grantsOf, type IntrospectionOptions } from 'fastify-authn'
 import { notesServer, type Notes } from './notes.js'
+import { toolScopes } from './tools.js'
 
 declare module 'fastify-authn' {
   interface AuthUser {
@@ -62,8 +63,9 @@ export async function buildApp(settings: Settings): Promise<FastifyInstance> {
         issuer,
         ...(introspection && { introspection }),
         user({ sub, client_id: clientId }) {
-          if (typeof sub === 'string' && sub !== clientId) return { name: `user:${sub}` }
-          // With client credentials, the client acts for itself.
+          const isNamed = typeof sub === 'string' || typeof sub === 'number'
+          if (isNamed && String(sub) !== clientId) return { name: `user:${sub}` }
+          // With client credentials, the client acts for itself: `sub` is its own id, or is missing.
           return typeof clientId === 'string' ? { name: `client:${clientId}` } : null
         },
       },
@@ -82,6 +84,7 @@ export async function buildApp(settings: Settings): Promise<FastifyInstance> {
     url: endpoint,
     // The weaker scope first: it is what a client without a token asks for.
     config: { auth: { use: 'corp', scope: { any: ['notes:read', 'notes:write'] } } },
+    preHandler: toolScopes({ delete_note: 'notes:write' }),
     async handler(request, reply) {
       const auth = await authInfoOf(request)
       // A reply that is hijacked leaves out the headers that hooks have set, here those of CORS.

@@ -1,4 +1,4 @@
-import { McpServer, requireScopes } from '@modelcontextprotocol/server'
+import { McpServer } from '@modelcontextprotocol/server'
 import { z } from 'zod'
 
 /** Notes by their ids, of one user. In an app, a table. */
@@ -14,12 +14,7 @@ export function notesServer(notes: Notes): McpServer {
   )
   server.registerTool(
     'delete_note',
-    {
-      description: 'Deletes one of your notes.',
-      inputSchema: z.object({ id: z.string() }),
-      // A 403 that names the scope: the client asks the user for it, and calls again.
-      scopeChallenge: requireScopes('notes:write'),
-    },
+    { description: 'Deletes one of your notes.', inputSchema: z.object({ id: z.string() }) },
     ({ id }) => text(notes.delete(id) ? `Deleted ${id}.` : 'There is no such note.'),
   )
   return server

@@ -15,11 +15,13 @@ export type Query = (sql: string, values: unknown[]) => Promise<unknown>
 
 interface Row {
   readonly sub?: string | number | undefined
+  /** What was typed as the address at a login, which is not stored. */
+  readonly typed?: string
   readonly [detail: string]: unknown
 }
 
-const insert =
-  'insert into audit_log (event, registration, sub, address, details) values ($1, $2, $3, $4, $5)'
+const insert = `insert into audit_log (event, registration, sub, address, details)
+values ($1, $2, coalesce($3, (select id::text from users where email = lower($6))), $4, $5)`
 const idOf = (user: object | undefined) => (user as { id: number } | undefined)?.id
 
 /** Writes a row for each event. Call it once in each process; what it returns ends it, when all rows are written. */
@@ -29,6 +31,8 @@ export function writeAuditLog(
 ): () => Promise<unknown> {
   const pending = new Set<Promise<unknown>>()
   const stops: (() => void)[] = []
+  const throttled = new Set<string>()
+  let minute = 0
 
   function on<Name extends keyof AuthnEvents>(
     name: Name,
@@ -37,10 +41,10 @@ export function writeAuditLog(
     function listener(event: AuthnEvents[Name]): void {
       const row = rowOf(event)
       if (row === null) return
-      const { sub, ...details } = row
+      const { sub, typed = null, ...details } = row
       const address = 'request' in event ? event.request.ip : null
       const id = sub === undefined ? null : String(sub)
-      const values = [name, event.registration, id, address, details]
+      const values = [name, event.registration, id, address, details, typed]
       // An error here must not end the process, nor hold the request up.
       const written = query(insert, values).catch(onError)
       pending.add(written)
@@ -52,10 +56,21 @@ export function writeAuditLog(
 
   on('login', ({ user, amr }) => ({ sub: idOf(user), amr }))
   // Wrong passwords, and what a known user may not do. Expired tokens are everyday life.
-  on('failure', ({ authenticator, code, user, reason }) =>
-    authenticator === 'login' || user !== undefined ? { sub: idOf(user), code, reason } : null,
-  )
-  on('throttled', ({ code, authenticator }) => ({ code, authenticator }))
+  on('failure', ({ authenticator, code, user, reason, request }) => {
+    if (user !== undefined) return { sub: idOf(user), code, reason }
+    if (authenticator !== 'login') return null
+    // PostgreSQL rejects a NUL in text.
+    return { typed: String(Object(request.body).email).replaceAll('\0', ''), code, reason }
+  })
+  // A flood of requests is one row a minute for each client.
+  on('throttled', ({ code, authenticator, request }) => {
+    const now = Math.floor(Date.now() / 60_000)
+    if (now !== minute) throttled.clear()
+    minute = now
+    if (throttled.has(request.ip) || throttled.size === 1000) return null
+    throttled.add(request.ip)
+    return { code, authenticator }
+  })
   on('logout', ({ sub, sid, everywhere }) => ({ sub, sid, everywhere }))
   on('reuse', ({ sub, sid }) => ({ sub, sid }))
   on('account', ({ sub, action }) => ({ sub, action }))

@@ -9,7 +9,7 @@ await database.exec(`create table users (
   email text unique,
   password text
 );
-create table passkeys (id text primary key, owner bigint not null, data jsonb not null)`)
+create table passkeys (id text primary key, owner bigint not null references users on delete cascade, data jsonb not null)`)
 
 export interface User {
   readonly id: number

@@ -21,8 +21,16 @@ export const one = async (sql: string, values: unknown[]) => (await pool.query(s
 
 const known = 'select user_id from identities where issuer = $1 and subject = $2'
 
-/** The id of the user who has an account at a provider: a new user if no user has it. */
-export async function userOf(issuer: string, subject: string): Promise<string | undefined> {
+/**
+ * The id of the user who has an account at a provider: a new user if no user has it.
+ *
+ * @param email - of a new user, if the provider has verified it; it is left out if another user has it
+ */
+export async function userOf(
+  issuer: string,
+  subject: string,
+  email?: string | null,
+): Promise<string | undefined> {
   const row =
     (await one(known, [issuer, subject])) ??
     // Of two logins at the same moment, one inserts both rows, and the other one waits for it and inserts none.
@@ -31,9 +39,10 @@ export async function userOf(issuer: string, subject: string): Promise<string | 
          insert into identities values ($1, $2, nextval(pg_get_serial_sequence('users', 'id')))
          on conflict do nothing returning user_id
        )
-       insert into users (id) overriding system value select user_id from identity
-       returning id as user_id`,
-      [issuer, subject],
+       insert into users (id, email) overriding system value
+       select user_id, (select lower($3) where not exists (select from users where email = lower($3)))
+       from identity returning id as user_id`,
+      [issuer, subject, email],
     )) ??
     (await one(known, [issuer, subject]))
   return row?.user_id

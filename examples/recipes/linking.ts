@@ -15,7 +15,8 @@ await app.register(authn, {
       issuer: 'https://accounts.google.com',
       clientId: '1234-abcd.apps.googleusercontent.com',
       clientSecret: process.env.GOOGLE_CLIENT_SECRET,
-      username: ({ iss, sub }) => userOf(iss, sub),
+      username: ({ iss, sub, email, email_verified: isVerified }) =>
+        userOf(iss, sub, isVerified === true ? email : null),
       link: ({ iss, sub }, user) => linkIdentity(iss, sub, user.id),
     },
   },

@@ -2,6 +2,11 @@ import type { FastifyInstance } from 'fastify'
 
 const marker = 'until-the-browser-closes'
 const isMarked = (cookie = ''): boolean => cookie.split('; ').includes(`${marker}=1`)
+/** The cookies of a session, also with `cookies.name`, but for those that are deleted. */
+const isOurs = (cookie: string): boolean =>
+  /^(?:__Host-)?(?:[\w-]+-)?(?:token|refresh)=[^;]/.test(cookie)
+/** Routes that go on as the login began: in a code's body, `remember` means the device. */
+const goesOn = /\/(?:refresh|second-factor|second-factor\/\w+|password\/change)$/
 
 /**
  * A checkbox "remember me": without `remember: true` in the body of the login, the browser deletes the cookies of the
@@ -9,18 +14,20 @@ const isMarked = (cookie = ''): boolean => cookie.split('; ').includes(`${marker
  */
 export function rememberMe(app: FastifyInstance, login = '/login'): void {
   app.addHook('onSend', async (request, reply) => {
-    const { url } = request.routeOptions
-    const given = reply.getHeader('set-cookie')
-    if (given === undefined || (url !== login && url !== `${login}/refresh`)) return
-    const isLogin = url === login
+    const { url = '' } = request.routeOptions
+    const given = [reply.getHeader('set-cookie') ?? []].flat().map(String)
+    // 202: the login asks for a code, and its next step does not know the checkbox.
+    const isFirstStep = url === login && reply.statusCode === 202
+    if (!isFirstStep && !given.some(isOurs)) return
+    const isBegin = !goesOn.test(url)
     const { remember } = Object(request.body) as { remember?: unknown }
-    if (isLogin ? remember === true : !isMarked(request.headers.cookie)) {
-      // A browser may have the marker of an earlier login.
-      if (isLogin) reply.header('set-cookie', `${marker}=; Path=/; Max-Age=0; Secure; HttpOnly`)
-      return
-    }
-    const cookies = [given].flat().map((each) => String(each).replace(/; Max-Age=[1-9]\d*/i, ''))
-    if (isLogin) cookies.push(`${marker}=1; Path=/; Secure; HttpOnly; SameSite=Lax`)
+    const stays = isBegin ? remember === true : !isMarked(request.headers.cookie)
+    const cookies = given.map((each) =>
+      isOurs(each) && !stays ? each.replace(/; Max-Age=\d+/i, '') : each,
+    )
+    // A browser may have the marker of an earlier login.
+    const value = stays ? '; Max-Age=0' : '1; SameSite=Lax'
+    if (isBegin) cookies.push(`${marker}=${value}; Path=/; Secure; HttpOnly`)
     reply.removeHeader('set-cookie').header('set-cookie', cookies)
   })
 }

@@ -5,6 +5,7 @@ import { memoryApiKeys } from 'fastify-authn/api-keys'
 declare module 'fastify-authn' {
   interface AuthUser {
     id: number
+    tenant?: string
     email: string
   }
 }
@@ -15,6 +16,11 @@ export const schema = `create table users (
   email text not null,
   password text not null,
   unique (tenant, email)
+);
+create table invitations (
+  id bigint generated always as identity primary key,
+  tenant text not null,
+  email text not null
 )`
 
 interface Member {
@@ -28,8 +34,16 @@ interface Member {
 export type Query = (sql: string, values: unknown[]) => Promise<Member[]>
 
 const byName = 'select * from users where tenant = $1 and (id::text = $2 or email = lower($2))'
-const insert = `insert into users (tenant, email, password) values ($1, $2, $3)
+const insert = `with invited as (
+  delete from invitations where id::text = $1 and tenant = $2 and email = $3 returning tenant, email
+)
+insert into users (tenant, email, password) select tenant, email, $4 from invited
 on conflict do nothing returning id`
+const invite = 'insert into invitations (tenant, email) values ($1, lower($2)) returning id'
+const remove = `with gone as (
+  delete from users where tenant = $1 and email = lower($2) returning id
+), uninvited as (delete from invitations where tenant = $1 and email = lower($2))
+select id from gone`
 const update = `update users set email = $1, password = $2
 where id = $3 and email = $4 and password = $5 returning id`
 
@@ -55,17 +69,42 @@ export async function buildApp(
       url: 'https://shop.example/account',
       sendMail,
       signUp: false,
-      async create({ email, passwordHash, invitation }, request) {
-        const tenant = tenantOf(request)
-        // An invitation to one tenant does not open another one.
-        if (Object(invitation).tenant !== tenant) return null
-        return (await query(insert, [tenant, email, passwordHash]))[0]
-      },
+      // An invitation works once, and does not open another tenant.
+      create: async ({ email, passwordHash, invitation }, request) =>
+        (
+          await query(insert, [
+            String(Object(invitation).id),
+            tenantOf(request),
+            email,
+            passwordHash,
+          ])
+        )[0],
       update: async (user, after, before) => {
         const values = [after.email, after.passwordHash, user.id, before.email, before.passwordHash]
         return (await query(update, values))[0]
       },
     },
+  })
+
+  // In an app, both are for those who manage the members of a tenant.
+  const schema = {
+    body: {
+      type: 'object',
+      required: ['email'],
+      properties: { email: { type: 'string', format: 'email' } },
+    },
+  }
+  const managing = { config: { auth: { use: 'jwt' } }, schema } as const
+  app.post<{ Body: { email: string } }>('/invitations', managing, async (request, reply) => {
+    const { email } = request.body
+    const [data] = await query(invite, [request.user.tenant, email])
+    await app.authn.accounts.invite(email, request, { data })
+    return reply.code(202).send({})
+  })
+  app.post<{ Body: { email: string } }>('/members/remove', managing, async (request, reply) => {
+    const [member] = await query(remove, [request.user.tenant, request.body.email])
+    if (member) await app.authn.sessions.revoke({ sub: member.id })
+    return reply.code(204).send()
   })
 
   app.get('/me', { config: { auth: { use: ['jwt', 'apiKey'] } } }, ({ user }) => user)

@@ -21,6 +21,6 @@ export const shareEntry = (key: string) => {
   }
 }
 
-export const idOf = (entry: string): string => /(.*) /.exec(entry)?.[1] ?? ''
+export const idOf = (entry: string): string => entry.replace(/ ?\S*$/, '')
 /** Milliseconds until the token expires; NaN where there is none. */
 export const leftOf = (entry: string): number => Number(entry.split(' ')[1]) - Date.now()

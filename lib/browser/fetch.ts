@@ -15,9 +15,10 @@ export const asUser =
     const { origin } = target
     if (origin !== base.origin) throw new TypeError(`${origin} is not ${base.origin}`)
     await ready
-    const id = user()
+    let id = user()
     // A token with less than ten seconds left may expire on its way.
     if (leftOf(shared()) < 10_000) await refresh('')
+    id ||= user()
     if (user() && user() !== id) throw failure('Another user has logged in.', 401)
     // Streams of Node are no `ReadableStream`.
     const body = Object(init?.body) as Record<string | symbol, unknown>

@@ -27,12 +27,12 @@ export function createSession(options: SessionOptions = {}): Session {
   const key = tokens ? '' : `fastify-authn ${loginUrl}`
   const credentials = tokens ? 'omit' : base.origin === here ? 'same-origin' : 'include'
   const closed = new AbortController()
+  const { signal } = closed
   const shared = shareEntry(key)
   const user = () => idOf(shared())
   let known = user()
   let accessToken = ''
-  /** Aborts the refresh of this tab. */
-  let refreshing: AbortController | undefined
+  let refreshing: AbortController | undefined // Aborts the refresh of this tab.
 
   const tellChange = (): void => {
     const id = user()
@@ -42,7 +42,7 @@ export function createSession(options: SessionOptions = {}): Session {
     refreshing?.abort()
     const reason = id ? 'login' : ((shared() || 'logout') as 'logout' | 'expired')
     // The callback runs as a microtask, so that an error of the app breaks nothing here.
-    queueMicrotask(() => closed.signal.aborted || onChange?.({ loggedIn: id !== '', reason }))
+    queueMicrotask(() => signal.aborted || onChange?.({ loggedIn: id !== '', reason }))
   }
 
   /** @param id - of the login that goes on; a falsy value for a new one */
@@ -70,7 +70,9 @@ export function createSession(options: SessionOptions = {}): Session {
   }
 
   const ready = (async () => {
-    if (await tokens?.get()) known = idOf(shared('kept 0'))
+    if (!tokens) return
+    shared(' 0') // If it cannot be read, there may be a token: the next request asks again.
+    known = idOf(shared((await tokens.get()) ? '0 0' : ''))
   })().catch(ignore)
   const alone = takeTurns(key, ready)
 
@@ -124,18 +126,17 @@ export function createSession(options: SessionOptions = {}): Session {
   // Who has its turn refreshes in it, and cannot ask the user.
   const fetchInTurn = fetches(() => exchange((go) => go()))
 
-  const post = (route: string, body?: object): Promise<SessionResult> => {
-    const isDirect = /^log(in|out)/.test(route)
+  const request = (route: string, body?: object): Promise<SessionResult> => {
+    const isDirect = /^log[io]/.test(route)
     const isLogout = route === 'logout'
-    const changes =
-      /^log(?!.*options)|finish$|delete$|^password.change|^second.*(enable|confirm)/.test(route)
+    const changes = /^log(?!.*options)|finish|delete|d.change|r.(enable|confirm)/.test(route)
     const run = async (): Promise<SessionResult> => {
       const result = await call(
         isDirect ? send : changes ? fetchInTurn : fetchLater,
         route === 'login' ? loginUrl : new URL(route.replace(/^login/, path), path),
         isLogout ? withToken(body) : body,
         (answer, sent) =>
-          /^logout|delete$/.test(route)
+          /^logout|delete/.test(route)
             ? end('logout')
             : // Without an answer, the account was created, but its user has to log in.
               changes && answer && keep(answer, sent, /^second.f/.test(route) && user()),
@@ -158,7 +159,6 @@ export function createSession(options: SessionOptions = {}): Session {
     tellChange()
     if (leftOf(shared()) < 0) renew('').catch(ignore)
   }
-  const { signal } = closed
   surroundings.addEventListener?.('storage', tellChange, { signal })
   surroundings.document?.addEventListener('visibilitychange', show, { signal })
 
@@ -169,11 +169,11 @@ export function createSession(options: SessionOptions = {}): Session {
     ready,
     url: path,
     fetch: fetchLater,
-    logIn: (body) => post('login', body),
-    post,
-    get: (route) => post(route),
+    logIn: (body = {}) => request('login', body),
+    post: (route, body: object = {}) => request(route, body),
+    get: request,
     link: (provider, body = {}) => call(fetchLater, `${path}/${provider}/link`, body, ignore),
-    logOut: ({ everywhere = false } = {}) => post('logout', { everywhere }),
+    logOut: ({ everywhere = false } = {}) => request('logout', { everywhere }),
     refresh: () => ready.then(() => renew('')),
     close: () => closed.abort(),
   }

@@ -24,6 +24,9 @@ const crossSiteLogin =
 const expiresIn = Type.Optional(Type.Integer())
 const documented = Type.Object({ expiresIn }, { description: 'The tokens, as cookies.' })
 
+const noApps =
+  'fastify-authn: a client asks for tokens in the body (Token-Delivery), but got cookies. Clients that are not browsers need cookies: { apps: true }. This is logged once'
+
 export { resolve, schema } from './options.js'
 
 export interface CookiesTesting {
@@ -68,6 +71,9 @@ export function create({ options, resolved }: FeatureContext<CookieSettings>): F
 
   const carrier: TokenCarrier = {
     schema: () => documented,
+    check(request) {
+      if (request.headers['token-delivery'] !== undefined) warnOnce(request, noApps)
+    },
     refreshToken: (request) => once(request, jar(request).refresh.name),
     send(request, reply, { token, expiresIn = lifeOf(token), refreshToken, refreshExpiresIn }) {
       const { access, refresh } = jar(request)

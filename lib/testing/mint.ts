@@ -1,3 +1,4 @@
+import { didYouMean } from '../common/closest.js'
 import { brokenTokens, needTexts, type BrokenToken } from './broken.js'
 import { flawOf, testingError } from './error.js'
 import { issuerMaterial } from './issuer.js'
@@ -19,6 +20,11 @@ export interface MintOptions extends TokenContent {
   readonly broken?: BrokenToken | BrokenOpaqueToken | undefined
 }
 
+const known: readonly (keyof MintOptions)[] = [
+  ...(['sub', 'claims', 'expiresIn', 'notBefore', 'algorithm', 'typ'] as const),
+  ...(['issuer', 'opaque', 'broken'] as const),
+]
+
 /**
  * Makes a token of the app, signed with the app's keys. With `broken`, it has one flaw and is good otherwise.
  * @param app - the app, after `ready()`; or the inner scope in which the plugin is registered
@@ -29,6 +35,13 @@ export interface MintOptions extends TokenContent {
  */
 export function mintToken(app: TokenApp, options: MintOptions): string {
   const { broken, algorithm, claims, sub, issuer, opaque } = options
+  const unknown = Object.keys(options).find((name) => !known.includes(name as keyof MintOptions))
+  if (unknown !== undefined) {
+    const hint = didYouMean(unknown, known)
+    testingError(
+      `mintToken: found ${JSON.stringify(unknown)}, expected ${known.join(', ')}.${hint} Other claims go into "claims".`,
+    )
+  }
   if (sub === undefined && claims === undefined) {
     testingError('mintToken: expected "sub" or "claims", which say whose token it is.')
   }

@@ -13,6 +13,8 @@ import { buildApp, type Account, type Queries } from './from-express.js'
 
 const old = { jwt: 'keyboard cat', session: 'keyboard cats' }
 const alice = { id: 7, name: 'alice', password: await hashPassword('wonderland-1865', { cost: 4 }) }
+/** Whose name is the id of alice. */
+const seven = { ...alice, id: 8, name: '7' }
 
 /** The cookies that the old app gives to a visitor, and to one who logs in. */
 async function oldCookies(t: TestContext, database: PGlite) {
@@ -46,7 +48,7 @@ async function setUp(t: TestContext) {
   const take = 'delete from session where sid = $1 and expire > now() returning sess'
   const queries: Queries = {
     account: async (name): Promise<Account | null> =>
-      name === 'alice' || String(name) === '7' ? alice : null,
+      name === 'alice' || name === 7 ? alice : name === '7' ? seven : null,
     takeOldSession: async (sid) =>
       (await database.query<{ sess: { passport?: { user?: number } } }>(take, [sid])).rows[0]?.sess,
   }
@@ -97,7 +99,9 @@ test('sessions of Express become new ones, once', async (t) => {
   assert.equal(response.statusCode, 200)
   const cookies = Object.fromEntries(response.cookies.map(({ name, value }) => [name, value]))
   assert.equal(cookies['connect.sid'], '', 'deleted')
-  assert.equal((await app.inject({ url: '/me', cookies })).statusCode, 200)
+  const me = await app.inject({ url: '/me', cookies })
+  assert.equal(me.statusCode, 200)
+  assert.equal(me.json<Account>().id, 7)
   assert.equal((await app.inject({ url: '/me', headers: { cookie } })).statusCode, 401)
   assert.equal((await move(cookie)).statusCode, 401, 'again')
 

@@ -78,7 +78,8 @@ export async function buildApp(secret: string, old: OldSecrets, queries: Queries
     // Visitors who never logged in have a session too.
     const id = session?.passport?.user
     if (id === undefined) return reply.code(401).send({ error: 'Please log in.' })
-    return app.authn.sessions.begin(String(id), request, reply)
+    // As a number: a text would be a name, and another user may have that one.
+    return app.authn.sessions.begin(Number(id), request, reply)
   })
   return app
 }

@@ -25,7 +25,7 @@ async function withFactor(t: Test) {
     },
   })
   t.match(await session.logIn(alice), { ok: true, status: 200 })
-  const begun = bodyOf(await session.post('second-factor/setup', {}))
+  const begun = bodyOf(await session.post('second-factor/setup'))
   all.state.changes.length = 0
   const code = codeNow(begun.secret)
   const enabled = await session.post('second-factor/enable', { token: begun.token, code })
@@ -166,6 +166,20 @@ t.test('without a confirmation the 401 is returned, and nothing is refreshed', a
   t.strictSame(log(), refreshed, 'there is no onStepUp')
 })
 
+t.test('a post without a body is a POST', async (t) => {
+  const { session, state } = await withFactor(t)
+  state.sent.length = 0
+  t.match(await session.post('password/set'), { status: 404 })
+  t.match(await session.logIn(), { status: 400 })
+  t.match(await session.get('second-factor'), { status: 200 })
+  const methods = state.sent.map(({ init, text }) => [init.method, text])
+  t.strictSame(methods, [
+    ['POST', '{}'],
+    ['POST', '{}'],
+    ['GET', undefined],
+  ])
+})
+
 t.test('a stream is not sent again, but the user is asked', async (t) => {
   const { asked, confirm, confirmNow, session } = await later(t)
   confirm.now = confirmNow
@@ -192,7 +206,7 @@ t.test('posts wait for the user, but for those that have their turn', async (t) 
     return confirmNow(session)
   }
   state.limits.length = 0
-  const renewed = session.post('second-factor/recovery-codes', {})
+  const renewed = session.post('second-factor/recovery-codes')
   await settle()
   t.match(await session.post('password/forgot', { email: '' }), { ok: true }, 'nothing else waits')
   release()

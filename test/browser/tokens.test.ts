@@ -164,6 +164,65 @@ t.test('storage that fails logs no user in and is asked again', async (t) => {
   })
 })
 
+t.test(
+  'storage that could not be read at the start is read again by the next request',
+  async (t) => {
+    const { open, state, log, tokens, answer } = await loggedIn(t)
+    let fails = 1
+    const get = (): Promise<string | null> => {
+      fails -= 1
+      return fails >= 0 ? Promise.reject(new Error('the keychain is locked')) : tokens.get()
+    }
+    const locked = async (times: number): Promise<Session> => {
+      fails = times
+      state.changes.length = state.waits.length = 0
+      const session = open({ tokens: { ...tokens, get } })
+      await session.ready
+      t.equal(session.loggedIn, false)
+      return session
+    }
+    const session = await locked(1)
+    t.strictSame(await Promise.all([meOf(session)(), meOf(session)()]), [200, 200])
+    t.strictSame(log(), ['/login/refresh 200', '/me 200', '/me 200'])
+    t.strictSame([session.loggedIn, state.changes, state.waits], [true, ['login true'], []])
+
+    const posting = await locked(2)
+    t.match(await posting.post('email/change', { email: '' }), { ok: true })
+    t.strictSame([posting.loggedIn, state.waits], [true, [1]])
+
+    const { kept } = state
+    const failing = await locked(5)
+    const error = { message: away, status: 0, retryAfter: null }
+    await t.rejects(meOf(failing)(), error, 'as when a refresh cannot be sent')
+    t.strictSame(
+      [state.kept, failing.loggedIn, state.changes, state.waits],
+      [kept, false, [], [1, 1, 2]],
+    )
+    t.equal(await meOf(failing)(), 200)
+
+    const asked = await locked(1)
+    answer('/me', unauthorized)
+    t.equal(await meOf(asked)(), 200, 'such a request is repeated, as others are')
+
+    await t.test('another user may log in before', async (t) => {
+      const session = await locked(1)
+      t.match(await session.logIn(bob), { ok: true })
+      log()
+      t.equal(((await (await session.fetch('/me')).json()) as { name: string }).name, 'bob')
+      t.strictSame(log(), ['/me 200'])
+    })
+
+    await t.test('there may be no token', async (t) => {
+      state.kept = null
+      const session = await locked(1)
+      t.equal(await meOf(session)(), 401)
+      log()
+      t.equal(await meOf(session)(), 401)
+      t.strictSame([log(), state.changes], [['/me 401'], []], 'it is known now')
+    })
+  },
+)
+
 t.test('a response without tokens replaces none', async (t) => {
   const { session, state, answer, me } = await loggedIn(t)
   const { kept } = state

@@ -8,6 +8,7 @@ import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Page } from 'playwright-core'
+import decodeQR from 'qr/decode.js'
 import t from 'tap'
 import { totpCode } from 'fastify-authn/testing'
 import { demoUsers, newcomer } from '../../examples/demo/users.js'
@@ -483,6 +484,32 @@ t.test('a user makes, rotates and revokes an API key', { skip }, async (t) => {
   t.strictSame(others, [])
 })
 
+t.test('a user without a second factor confirms by the password', { skip }, async (t) => {
+  const app = await startDemo(t, environment(t.testdir()))
+  const origin = await app.listen({ host: '127.0.0.1', port: 0 })
+  const { page } = await openPage(t, chromium ?? '', 'en')
+  await page.goto(`${origin}/app/`)
+  await logIn(page, alice)
+  await page.locator('#notes strong', { hasText: 'Shopping' }).waitFor()
+  // The clock of the server: the login is old.
+  const { now } = Date
+  t.teardown(() => {
+    Date.now = now
+  })
+  Date.now = () => now() + 60_000
+  await page.locator('summary', { hasText: 'stored about you' }).press('Enter')
+  await page.locator('#export .primary').click()
+  const confirm = page.getByRole('button', { name: 'Confirm', exact: true })
+  await page.locator('#code input').fill('wrong')
+  await confirm.click()
+  await page.locator('#code .notice:not(:empty)').waitFor()
+  t.equal(await page.locator('#exported').innerText(), '')
+  await page.locator('#code input').fill(alice.password)
+  await confirm.click()
+  await page.locator('#exported', { hasText: 'Shopping' }).waitFor()
+  t.equal((await page.locator('#name').innerText()).trim(), 'alice')
+})
+
 t.test(
   'a user sets up a second factor and a passkey, and logs in with both',
   { skip },
@@ -517,6 +544,16 @@ t.test(
     await page.locator('summary', { hasText: 'Second factor' }).press('Enter')
     await press('Set up an authenticator app')
     const secret = await page.locator('#factor-secret:not(:empty)').innerText()
+    const picture = await page.evaluate<number[]>(`(() => {
+      const context = document.createElement('canvas').getContext('2d')
+      context.canvas.width = context.canvas.height = 400
+      context.fillStyle = '#fff'
+      context.fillRect(0, 0, 400, 400)
+      context.drawImage(document.querySelector('#factor-qr'), 0, 0, 400, 400)
+      return [...context.getImageData(0, 0, 400, 400).data]
+    })()`)
+    const read = decodeQR({ width: 400, height: 400, data: Uint8Array.from(picture) })
+    t.equal(read, await page.locator('#factor-uri').getAttribute('href'))
     const code = (seconds: number) => totpCode(secret, { at: Date.now() + seconds * 1000 })
     await page.locator('#factor-setup input').fill(code(0))
     await press('Switch it on')
@@ -531,9 +568,9 @@ t.test(
     await page.locator('#code input').fill('000000')
     await press('Confirm')
     await page.locator('#code .notice', { hasText: 'code' }).waitFor()
-    const picture = process.env.CODE_SCREENSHOT
-    if (picture !== undefined) {
-      await page.screenshot({ path: picture, clip: { x: 290, y: 310, width: 420, height: 280 } })
+    const path = process.env.CODE_SCREENSHOT
+    if (path !== undefined) {
+      await page.screenshot({ path, clip: { x: 290, y: 310, width: 420, height: 280 } })
     }
     await page.locator('#code input').fill(recovery)
     await press('Confirm')

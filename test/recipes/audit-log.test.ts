@@ -61,7 +61,7 @@ t.test('events become rows, without passwords and tokens', async (t) => {
   await new Promise(setImmediate)
   const found = await rows()
   t.match(found, [
-    { event: 'failure', sub: null, address: '127.0.0.1', details: { code: String } },
+    { event: 'failure', sub: '1', address: '127.0.0.1', details: { code: String } },
     { event: 'login', registration: '/', sub: '1', details: { amr: ['pwd'] } },
     { event: 'failure', sub: '1', details: { code: 'ERR_AUTH_FORBIDDEN' } },
     { event: 'logout', sub: '1', details: { everywhere: false } },
@@ -75,6 +75,27 @@ t.test('events become rows, without passwords and tokens', async (t) => {
   t.equal(found.length, 5, 'and no row for a wrong token')
   const text = JSON.stringify(found)
   for (const secret of [password, 'hearts', token, key]) t.notOk(text.includes(secret))
+})
+
+t.test('wrong passwords are in the export of the account, and a flood is one row', async (t) => {
+  const events = async (event: string): Promise<object[]> =>
+    query('select sub, details from audit_log where event = $1 order by id', [event])
+  const before = (await events('failure')).length
+  for (const name of ['nobody@example.com', 'a\0b', ' ']) {
+    await post('/login', { email: name, password: 'the queen of hearts' })
+  }
+  await new Promise(setImmediate)
+  const unknown = (await events('failure')).slice(before)
+  t.ok(unknown.length > 0)
+  for (const row of unknown) t.match(row, { sub: null })
+  t.notMatch(JSON.stringify(unknown), /nobody/)
+  const guess = async (): Promise<number> =>
+    (await post('/login', { email: 'bob@example.com', password: 'no' })).statusCode
+  while ((await guess()) !== 429);
+  for (let each = 0; each < 5; each += 1) t.equal(await guess(), 429)
+  await new Promise(setImmediate)
+  t.ok((await events('throttled')).length <= 2, 'a minute may end meanwhile')
+  t.strictSame(errors, [])
 })
 
 t.test('a database that fails does not fail a login', async (t) => {
@@ -101,7 +122,7 @@ t.test('export, deletion, and what stays', async (t) => {
     account: { id: 1, email },
     sessions: [{ address: '127.0.0.1' }],
     apiKeys: [{ name: 'job' }, { name: 'nightly job' }],
-    log: [{ event: 'login' }],
+    log: [{ event: 'failure' }, { event: 'login' }],
   })
   t.notOk(data.body.includes('$2b$'), 'not the hash')
 

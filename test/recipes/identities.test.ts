@@ -46,6 +46,27 @@ const counts = (): Promise<unknown> =>
 
 t.test('statements that take turns', async (t) => identityRaces(t, identities))
 
+t.test('a new user has the verified address, unless another user has it', async (t) => {
+  const emailOf = async (sub: string, claims: object): Promise<unknown> => {
+    const { response } = await logInWith(app, 'google', { sub, ...claims })
+    t.equal(response.statusCode, 303)
+    const found = 'select email from users join identities on user_id = id where subject = $1'
+    return (await one(found, [sub])).email
+  }
+  t.equal(
+    await emailOf('a', { email: 'Carol@Shop.example', email_verified: true }),
+    'carol@shop.example',
+  )
+  t.equal(await emailOf('b', { email: 'carol@shop.example', email_verified: true }), null)
+  for (const email_verified of [false, 'true', undefined]) {
+    t.equal(
+      await emailOf(`c ${email_verified}`, { email: 'dave@shop.example', email_verified }),
+      null,
+    )
+  }
+  await pool.query('delete from users')
+})
+
 t.test('password first, then Google', async (t) => {
   const insert = 'insert into users (email, password) values ($1, $2)'
   for (const email of [alice, bob])

@@ -13,9 +13,6 @@ const mails: AccountMail[] = []
 const app = await buildApp(randomBytes(64).toString('base64url'), query, (mail) => {
   mails.push(mail)
 })
-app.post('/invitations', { config: { auth: true } }, (request) =>
-  app.authn.accounts.invite('carol@example.com', request, { data: { tenant: 'acme' } }),
-)
 t.teardown(async () => {
   await app.close()
   await database.close()
@@ -75,7 +72,8 @@ t.test('a token, a refresh token and a key of one tenant are a 401 at another', 
 
 t.test('an invitation to one tenant makes no account at another', async (t) => {
   const [, { token }] = await logIn('acme', 'alice of acme')
-  t.equal((await send('acme', '/invitations', String(token), {}))[0], 200)
+  const carol = { email: 'Carol@example.com' }
+  t.equal((await send('acme', '/invitations', String(token), carol))[0], 202)
   const payload = { token: mails.at(-1)?.token, password: 'a white rabbit in a waistcoat' }
   const finish = (tenant: string) => send(tenant, '/sign-up/finish', undefined, payload)
   t.equal((await finish('globex'))[0], 400)
@@ -83,6 +81,16 @@ t.test('an invitation to one tenant makes no account at another', async (t) => {
   t.match(await query("select tenant from users where email = 'carol@example.com'", []), [
     { tenant: 'acme' },
   ])
+
+  t.equal((await send('acme', '/members/remove', String(token), carol))[0], 204)
+  t.equal((await finish('acme'))[0], 400, 'the old invitation of a member who was removed')
+  t.equal((await send('acme', '/invitations', String(token), carol))[0], 202)
+  const unused = { ...payload, token: mails.at(-1)?.token }
+  t.equal((await send('acme', '/members/remove', String(token), carol))[0], 204)
+  t.equal((await send('acme', '/sign-up/finish', undefined, unused))[0], 400, 'one not used yet')
+  t.equal((await send('acme', '/invitations', String(token), carol))[0], 202)
+  const next = { ...payload, token: mails.at(-1)?.token }
+  t.equal((await send('acme', '/sign-up/finish', undefined, next))[0], 200, 'a new one')
 })
 
 t.test('a link to reset a password works at its tenant only', async (t) => {

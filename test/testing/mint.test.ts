@@ -161,6 +161,22 @@ t.test('an app that only verifies gets broken tokens, and no good ones', async (
   t.throws(() => mintToken(app, { sub: 'alice' }), { code: 'ERR_AUTH_KEY' })
 })
 
+t.test('mintToken() rejects options that it does not know', async (t) => {
+  const { app } = await appOf(t, { secret })
+  for (const [name, hint] of [
+    ['expiresin', 'expiresIn'],
+    ['scope', 'claims'],
+    ['isuer', 'issuer'],
+  ] as const) {
+    const options = { sub: 'alice', [name]: 'x' }
+    t.throws(() => mintToken(app, options), {
+      code: 'ERR_AUTH_TESTING',
+      message: new RegExp(`mintToken: found "${name}".*${hint}`),
+    })
+  }
+  t.ok(mintToken(app, { sub: 'alice', issuer: undefined, broken: undefined }))
+})
+
 t.test('mintToken() without a user, a key or an app throws ERR_AUTH_TESTING', async (t) => {
   const { app } = await appOf(t, { secret })
   const cases: [RegExp, () => unknown][] = [

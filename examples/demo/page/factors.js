@@ -1,5 +1,6 @@
 // Codes and passkeys: the second step of a login, the dialog that asks for a code, and both parts of "Your account".
 import { button, element, find } from './elements.js'
+import encodeQR from './qr.js'
 import { createPasskeys } from './fastify-authn-browser-passkeys.js'
 
 /**
@@ -32,7 +33,8 @@ async function ask(kind, send) {
     await new Promise((resolve) => dialog.addEventListener('close', resolve, { once: true }))
     if (dialog.returnValue !== 'yes') return null
     const result = await send(field.value)
-    if (result.ok || result.status === 401) return result
+    // With a code, it says that the login has expired; with a password, that it is wrong.
+    if (result.ok || (isCode && result.status === 401)) return result
     problem.textContent = result.error
   }
 }
@@ -40,7 +42,7 @@ async function ask(kind, send) {
 /**
  * @param {Session} session
  * @param {(text: string) => void} say
- * @param {() => { name: string } | null} userNow
+ * @param {() => { name: string, hasPassword: boolean } | null} userNow
  */
 export function createFactors(session, say, userNow) {
   const passkeys = createPasskeys(session)
@@ -48,8 +50,11 @@ export function createFactors(session, say, userNow) {
   const list = find('#passkeys', HTMLUListElement)
   const setup = find('#factor-setup', HTMLFormElement)
   const shown = find('#factor-secret', HTMLElement)
+  const picture = find('#factor-qr', HTMLImageElement)
   // Passkeys belong to a domain, and an IP address is none.
   const isHere = passkeys.isSupported && location.hostname === 'localhost'
+  /** Whether the user has given the password once more, in another session. */
+  let hasLoggedIn = false
   /** Of the setup that is under way. */
   let token = ''
 
@@ -107,6 +112,7 @@ export function createFactors(session, say, userNow) {
     token = begun.token
     shown.textContent = begun.secret
     find('#factor-uri', HTMLAnchorElement).href = begun.uri
+    picture.src = `data:image/svg+xml,${encodeURIComponent(encodeQR(begun.uri, 'svg'))}`
     setup.hidden = false
     find('#factor-setup input', HTMLInputElement).focus()
   })
@@ -135,6 +141,7 @@ export function createFactors(session, say, userNow) {
     setup.reset()
     setup.hidden = true
     shown.textContent = ''
+    picture.removeAttribute('src')
     find('#factor-codes', HTMLElement).textContent = ''
   }
 
@@ -163,10 +170,26 @@ export function createFactors(session, say, userNow) {
         const result = await ask('code', (code) => session.post('second-factor/confirm', { code }))
         return result?.ok === true
       }
-      const username = userNow()?.name
+      const user = userNow()
+      if (!user?.hasPassword) {
+        say('Please log out, and sign in with the provider again.')
+        return false
+      }
+      const username = user.name
       const result = await ask('password', (password) => session.logIn({ username, password }))
-      if (result?.ok) say('Thank you. Please try again.')
+      hasLoggedIn = result?.ok === true
       return false
+    },
+    /**
+     * Sends a request, and once more if the user had to log in for it. The dialog asks for the password alone, so it
+     * is the same user.
+     *
+     * @param {() => Promise<Response>} send
+     */
+    async again(send) {
+      hasLoggedIn = false
+      const response = await send()
+      return response.status === 401 && hasLoggedIn ? send() : response
     },
   }
 }

@@ -99,6 +99,7 @@ function show(found) {
   sessions.replaceChildren()
   keys.clear()
   factors.clear()
+  find('#exported', HTMLElement).textContent = ''
 }
 
 /**
@@ -179,7 +180,7 @@ function ask(path, method = 'GET', body) {
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(body),
   }
-  return session.fetch(`/app${path}`, { method, ...content })
+  return factors.again(() => session.fetch(`/app${path}`, { method, ...content }))
 }
 
 /**
@@ -378,6 +379,14 @@ writeForm.addEventListener('submit', async (event) => {
   writeForm.reset()
   find('#write [name=title]', HTMLInputElement).focus()
   await Promise.all([loadNotes(), note.published ? loadPublished() : null])
+})
+
+const exported = find('#exported', HTMLElement)
+find('#export', HTMLFormElement).addEventListener('submit', async (event) => {
+  event.preventDefault()
+  exported.textContent = ''
+  const response = await answerOf(find('#export .notice', HTMLElement), ask('/export'))
+  if (response !== null) exported.textContent = JSON.stringify(await response.json(), null, 2)
 })
 
 /** @param {boolean} everywhere */

@@ -77,6 +77,16 @@ export function pageRoutes(
       ]),
     )
 
+    // Step-up: a login from half a minute ago will not do. The page asks for the password, or for a code.
+    app.get('/export', { config: { auth: { fresh: 30 } } }, async ({ user }, reply) => {
+      void reply.header('cache-control', 'no-store')
+      const identities = await database.query(
+        'select subject from demo_identities where user_id = $1',
+        [user.id],
+      )
+      return { user, identities, notes: await notes.ownedBy(user.id) }
+    })
+
     // Open, and only right for a demo: whoever reads a mail can use its link.
     app.get('/mails', { config: { auth: false } }, async (_request, reply) => {
       // Mails are sent after the response to the request that asks for them.
@@ -146,9 +156,9 @@ async function files(app: FastifyInstance): Promise<void> {
     await add(url, new URL(`../page/${file}`, import.meta.url), type)
   }
   // Without a bundler, the page imports the client from here.
-  for (const name of ['browser', 'browser/passkeys']) {
-    const client = new URL(import.meta.resolve(`fastify-authn/${name}`))
-    await add(`/fastify-authn-${name.replace('/', '-')}.js`, client, 'text/javascript')
+  for (const name of ['fastify-authn/browser', 'fastify-authn/browser/passkeys', 'qr']) {
+    const module = new URL(import.meta.resolve(name))
+    await add(`/${name.replaceAll('/', '-')}.js`, module, 'text/javascript')
   }
 
   async function add(url: string, file: URL, type: string): Promise<void> {

@@ -3,11 +3,13 @@ import { createPrivateKey, createPublicKey, X509Certificate } from 'node:crypto'
 /** PEM, or the member `kty` of a JSON Web Key in quotes, which may be escaped. */
 const keyText = /-----\s*BEGIN|(["']|&quot;|%22)kty\\*\1/i
 
-/** Whether what is given as a secret is a key, as it stands or in base64: a public one is known to others. */
+/** Whether what is given as a secret is a key, as it stands or in base64, also twice: a public one is known to others. */
 export function isKey(secret: string | Uint8Array): boolean {
   const bytes = withoutMark(Buffer.from(secret as string))
   const text = bytes.toString()
-  const forms = [bytes, Buffer.from(text, 'latin1'), withoutMark(Buffer.from(text, 'base64'))]
+  const decoded = withoutMark(Buffer.from(text, 'base64'))
+  const twice = withoutMark(Buffer.from(decoded.toString(), 'base64'))
+  const forms = [bytes, Buffer.from(text, 'latin1'), decoded, twice]
   return forms.some((form) => keyText.test(plainText(form)) || isDer(form))
 }
 

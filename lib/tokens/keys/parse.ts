@@ -93,8 +93,7 @@ export function parsePair(
     if (value === undefined) return undefined
     const source = files.has(value) ? ` (file ${JSON.stringify(value)})` : ''
     const wrong: Wrong = (problem, remedy) => keyError(nameOf(half), `${problem}${source}.`, remedy)
-    // PEM text in environment variables often has the two characters \n in place of each line break.
-    const pem = files.get(value) ?? value.replaceAll('\\n', '\n')
+    const pem = pemOf(files.get(value) ?? value)
     const key =
       half === 'private' ? parsePrivate(pem, pair.passphrase, wrong) : parsePublic(pem, wrong)
     checkFit(traitsOf(key), algs, wrong)
@@ -119,10 +118,27 @@ export function parsePair(
   }
 }
 
+/**
+ * PEM in the lines that OpenSSL reads. RFC 7468 §3 allows any white space in them, as YAML leaves it, and in environment
+ * variables line ends are often escaped.
+ */
+function pemOf(text: string): string {
+  const lines = text.split(/(?:\\+r)?\\+n|\\+r|\r?\n|\r/).map((line) => line.trim())
+  const inLines = (_: string, begin: string, base64: string, end: string): string =>
+    ['', begin, ...(base64.replaceAll(/\s/g, '').match(/.{1,64}/g) ?? []), end, ''].join('\n')
+  return lines
+    .join('\n')
+    .replaceAll(/(-----BEGIN [^-]+-----)([\w+/=\s]+)(-----END [^-]+-----)/g, inLines)
+}
+
 function traitsOf({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): KeyTraits {
   const { modulusLength: bits, namedCurve: curve } = { ...asymmetricKeyDetails }
   return { type: String(asymmetricKeyType), bits, curve }
 }
+
+/** A variable in an .env file without quotes ends with its first line. */
+const withLines =
+  'with all its lines, and a line end or \\n after each (is the variable in quotes?)'
 
 function parsePrivate(pem: string, passphrase: string | undefined, wrong: Wrong): KeyObject {
   try {
@@ -131,7 +147,9 @@ function parsePrivate(pem: string, passphrase: string | undefined, wrong: Wrong)
     if (/BEGIN (?:\w+ )?PUBLIC KEY|BEGIN CERTIFICATE/.test(pem)) {
       return wrong('holds a public key', 'Give the private key of the pair.')
     }
-    if (!pem.includes('ENCRYPTED')) return wrong('is not a private key in PEM', 'Give PKCS#8 PEM.')
+    if (!pem.includes('ENCRYPTED') || !/^-----END/m.test(pem)) {
+      return wrong('is not a private key in PEM', `Give PKCS#8 PEM ${withLines}.`)
+    }
     return wrong(
       `is encrypted, and its passphrase is ${passphrase === undefined ? `missing${ifUnset}` : 'wrong'}`,
       'Set "passphrase" beside it; in a key set file, "passphraseEnv".',
@@ -147,6 +165,6 @@ function parsePublic(pem: string, wrong: Wrong): KeyObject {
   try {
     return createPublicKey(pem)
   } catch {
-    return wrong('is not a public key in PEM', 'Give SPKI PEM.')
+    return wrong('is not a public key in PEM', `Give SPKI PEM ${withLines}.`)
   }
 }

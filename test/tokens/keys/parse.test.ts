@@ -77,6 +77,7 @@ t.test('10,000 random secrets in each form are taken for no key', async (t) => {
 t.test('a key as a secret makes startup fail', async (t) => {
   const jwk = keys.rsa.publicKey.export({ format: 'jwk' })
   const base64 = (text: string): string => Buffer.from(text).toString('base64')
+  const base64url = (text: string): string => Buffer.from(text).toString('base64url')
   const cases: Record<string, string | Buffer> = {
     'PEM, public': rsa.public,
     'PEM, private': rsa.private,
@@ -85,6 +86,12 @@ t.test('a key as a secret makes startup fail', async (t) => {
     'PEM as a Buffer': Buffer.from(ec.public),
     'PEM after other text': `Bag Attributes\n  friendlyName: x\n${ec.public}`,
     'PEM after a byte order mark': `\ufeff${ec.public}`,
+    'base64 of base64 of PEM': base64(base64(rsa.public)),
+    'base64url of base64url of PEM': base64url(base64url(rsa.public)),
+    'base64url of base64 of PEM': base64url(base64(ec.private)),
+    'base64 of base64 of a JWK': base64(base64(JSON.stringify(jwk))),
+    'base64 of base64 of DER': base64(pkcs1.toString('base64')),
+    'base64 of lines of base64 of PEM': base64(base64(rsa.public).replaceAll(/.{76}/g, '$&\n')),
     'PEM in lower case': '-----begin public key-----\nMFkwEwYHKoZIzj0CAQY',
     'base64 of PEM': base64(rsa.public),
     'base64url of PEM': Buffer.from(rsa.public).toString('base64url'),
@@ -150,6 +157,39 @@ t.test('keys are accepted in every form of PEM', async (t) => {
     ['CRLF', rsa.private.replaceAll('\n', '\r\n'), rsa.public.replaceAll('\n', '\r\n')],
     ['text before', `a comment\n${rsa.private}`, `a comment\n${rsa.public}`],
   ]
+  /** As files, variables and tools change the ends of lines. */
+  const lineEnds: [string, (pem: string) => string][] = [
+    ['lone CR', (pem) => pem.replaceAll('\n', '\r')],
+    ['\\r\\n spelled out', (pem) => pem.replaceAll('\n', '\\r\\n')],
+    ['\\r spelled out', (pem) => pem.replaceAll('\n', '\\r')],
+    ['\\n spelled out twice', (pem) => pem.replaceAll('\n', '\\\\n')],
+    ['lines that YAML has indented', (pem) => pem.replaceAll(/^/gm, '    ')],
+    ['lines that are indented by tabs', (pem) => pem.replaceAll('\n', '\r\n\t')],
+    ['spaces at the ends of lines', (pem) => pem.replaceAll('\n', '  \n')],
+    ['blank lines and spaces around', (pem) => `\n \r\n  ${pem}\n\n`],
+    ['a byte order mark and a blank line', (pem) => `\ufeff\n${pem}`],
+  ]
+  const folded = (pem: string): string => pem.trim().replaceAll('\n', ' ')
+  spellings.push(['spaces for line ends', folded(rsa.private), folded(rsa.public)])
+  const quoted = (pem: string): string => `"${pem.replaceAll('\n', '\\n')}"`
+  spellings.push(['\\n spelled out, and in quotes', quoted(rsa.private), quoted(rsa.public)])
+  const longLine = (pem: string): string => pem.replaceAll(/([\w+/])\n(?=[\w+/])/g, '$1')
+  spellings.push(['one long line', longLine(rsa.private), longLine(rsa.public)])
+  const comment = 'Bag Attributes\n  friendlyName: a key\n'
+  for (const [title, change] of lineEnds) {
+    spellings.push([title, change(rsa.private), change(rsa.public)])
+    const both = (pem: string): string => change(comment + pem)
+    spellings.push([`text before, ${title}`, both(rsa.private), both(rsa.public)])
+    // Its headers end with a blank line (RFC 1421).
+    const pair = { private: change(encryptedPem(privateKey, 'pkcs1')), passphrase }
+    t.ok(isSame({ rsa: pair }, { rsa }, 'RS256'), `encrypted pkcs1, ${title}`)
+    const service = new JwtService(
+      { rsa: { private: 'a' } },
+      { fs: memoryFs({ a: change(rsa.private) }) },
+    )
+    await service.load()
+    t.ok(service.canSign('RS256'), `${title}, in a file`)
+  }
   for (const [title, priv, pub] of spellings) {
     t.ok(isSame({ rsa }, { rsa: { private: priv, public: pub } }, 'PS256'), title)
   }
@@ -216,6 +256,28 @@ t.test('a bad key makes startup fail; the error names option, file and remedy', 
     t.match(message, /"jwt\.rsa": has no key/)
   }
 })
+
+t.test(
+  'where lines of a key are missing or run into each other, the error speaks of lines',
+  async (t) => {
+    const [firstLine = ''] = rsa.private.split('\n')
+    const encrypted = encryptedPem(keys.rsa.privateKey, 'pkcs1')
+    for (const pem of [
+      firstLine,
+      rsa.private.slice(0, 600),
+      rsa.private.replaceAll('\n', 'n'),
+      encrypted.slice(0, 40),
+      encrypted.replaceAll('\n', ' '),
+    ]) {
+      const { code, message, error } = thrownBy(
+        () => new JwtService({ rsa: { private: pem, passphrase } }),
+      )
+      t.equal(code, 'ERR_AUTH_KEY')
+      t.match(message, /"jwt\.rsa\.private": .*all its lines/)
+      t.notOk(reveals(error, pem))
+    }
+  },
+)
 
 t.test('an unreadable key file makes startup fail without quoting the option', async (t) => {
   const fs = {

@@ -1,0 +1,3 @@
+// The demo serves it from the package.
+export * from 'qr'
+export { default } from 'qr'

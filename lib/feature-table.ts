@@ -2,8 +2,7 @@ import { channelOf } from './events.js'
 import { rejections as ofAccounts } from './accounts/rejections.js'
 import { rejections as ofApiKeys } from './api-keys/rejections.js'
 import { rejections as ofCookies } from './cookies/rejections.js'
-import { addRejections, type RejectionTable } from './errors/rejections.js'
-import { rejections as ofIssuers } from './issuers/rejections.js'
+import { addRejections, busy, type RejectionTable } from './errors/rejections.js'
 import { check } from './options/check.js'
 import { rejections as ofLoginWith } from './login-with/rejections.js'
 import { rejections as ofPasskeys } from './passkeys/rejections.js'
@@ -57,7 +56,7 @@ export const features: Record<string, FeatureRow> = {
   resource: { load: () => import('./resource/feature.js'), hasApi: 'or null' },
   issuers: {
     load: () => import('./issuers/feature.js'),
-    rejections: ofIssuers,
+    rejections: { codes: { ERR_AUTH_ISSUER_UNAVAILABLE: busy } },
     events: ['issuer', 'introspection'],
     noStats: {},
   },

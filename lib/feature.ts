@@ -29,7 +29,6 @@ export interface FeatureModule {
   readonly schema?: TSchema
   /** Adds defaults to its option, and checks what the schema cannot. Default: the option. @throws ERR_AUTH_OPTION */
   resolve?(given: never): unknown
-  /** @throws ERR_AUTH_OPTION */
   create(context: FeatureContext<never>): Feature
 }
 
@@ -121,7 +120,6 @@ export interface Feature {
   ready?(): void | Promise<void>
   /** Called when the app begins to close: aborts what requests may be waiting for. */
   stop?(): void | Promise<void>
-  /** Called when the app has closed. */
   close?(): void | Promise<void>
   /** For the test kit alone. */
   readonly testing?: object

@@ -30,7 +30,6 @@ import type { AuthnOptions } from '../types/options.js'
 
 recordApps(describeRoutes)
 
-/** Registers authentication in a scope: see {@link AuthnOptions}. */
 export async function authnPlugin(app: FastifyInstance, given: AuthnOptions): Promise<void> {
   const options = resolveOptions(given, featureOptions())
   if (Object.hasOwn(given, 'auth')) parseMark(given.auth, 'option "auth"')

@@ -102,12 +102,10 @@ export class CliError extends Error {
   }
 }
 
-/** @throws CliError: the command was used wrongly */
 export function misuse(message: string, remedy?: string): never {
   throw new CliError(exits.usage, message, remedy)
 }
 
-/** @throws CliError: the command failed */
 export function fail(message: string, remedy?: string): never {
   throw new CliError(exits.no, message, remedy)
 }

@@ -30,7 +30,6 @@ export const keySetOption = new Option(
   'the key set file; default: AUTH_JWT_KEYS',
 )
 
-/** The options that say with which keys a command works. */
 export interface KeyOptions {
   readonly alg?: SigningMethod | undefined
   readonly keySet?: string | undefined

@@ -6,7 +6,6 @@ import { buffer } from 'node:stream/consumers'
 import { CliError, exits, fail, type Input, type Io } from './command.js'
 import { quoted } from './text.js'
 
-/** @throws CliError when it cannot be read, or is not UTF-8 */
 export function readInput(stdin: Input): Promise<string> {
   return decoded(buffer(stdin), 'standard input')
 }

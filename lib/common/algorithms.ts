@@ -35,7 +35,6 @@ const algorithms: Readonly<Record<SigningMethod, AlgorithmRow>> = Object.assign(
 
 export const signingMethods = Object.keys(algorithms) as readonly SigningMethod[]
 
-/** @throws ERR_AUTH_OPTION for a value that is not a supported method */
 export function algorithmOf(method: SigningMethod): AlgorithmRow {
   const row: AlgorithmRow | undefined = algorithms[method]
   // The value is not quoted: other packages take the secret as this argument.

@@ -161,7 +161,6 @@ export function create({ options, resolved }: FeatureContext<CookieSettings>): F
   }
 }
 
-/** @throws AuthenticationError for a cookie that was sent twice */
 function once(request: FastifyRequest, name: string): string | null {
   const value = cookieOf(request, name)
   if (value !== MALFORMED) return value

@@ -12,7 +12,6 @@ import type { Registration, RoutePolicy } from '../feature.js'
 import type { Needs } from '../marks/access.js'
 import type { Authenticator } from '../../types/authenticator.js'
 
-/** @throws ERR_AUTH_MARK */
 export function policyOf(mark: unknown, place: string, registration: Registration): RoutePolicy {
   const { mode, use, ...needed } = parseMark(mark, place)
   const { authenticators } = registration
@@ -62,7 +61,6 @@ export function policyOf(mark: unknown, place: string, registration: Registratio
 const neverMet = (place: string, key: string, name: string): string =>
   `${place}: found key "${key}" on a route that accepts "${name}", whose users can never meet it. Name other authenticators in "use", such as use: 'jwt', or leave "${key}" out.`
 
-/** @throws ERR_AUTH_MARK for a name that is not registered */
 export function namedAuthenticator(
   authenticators: Registration['authenticators'],
   name: string,

@@ -63,7 +63,6 @@ export const schema = byName(
 
 export type ResolvedIssuer = ReturnType<typeof resolveIssuer> & { registration?: string }
 
-/** An issuer whose server is asked about tokens. */
 export type Introspecting = ResolvedIssuer & {
   introspection: IntrospectionOptions & { clientSecret: string }
 }

@@ -1,16 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { loginExpired, stepTime, type StepKeys } from '../tokens/step.js'
 
-let last = { now: 0, at: 0 }
-
-/** Microseconds since 1970. Challenges are in the order in which they were made, also within a millisecond. */
-function clock(): number {
-  const now = Date.now()
-  last = { now, at: now === last.now ? last.at + 1 : now * 1000 }
-  return last.at
-}
-
-/** For comparison with the ids of challenges, which begin with their time. @param seconds - from now */
+/** The time with which the ids of challenges begin, in microseconds since 1970. @param seconds - from now */
 export const timeIn = (seconds: number): string => String((Date.now() + seconds * 1000) * 1000)
 
 export type CeremonyTokens = ReturnType<typeof ceremonyTokens>
@@ -29,7 +20,7 @@ export function ceremonyTokens({ service, method, path }: StepKeys) {
   return {
     /** @param sub - the user of a new passkey; empty for a log-in */
     make: (sub: string | number = ''): string =>
-      tokensOf(`${clock()}.${randomBytes(6).toString('base64url')}`, sub)[0] as string,
+      tokensOf(`${timeIn(0)}.${randomBytes(6).toString('base64url')}`, sub)[0] as string,
     /** @returns the id of the challenge @throws ERR_AUTH_LOGIN_EXPIRED */
     read(token: string, sub: string | number = ''): string {
       const id = token.slice(0, token.lastIndexOf('.'))

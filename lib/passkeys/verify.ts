@@ -117,7 +117,7 @@ async function unlessInvalid<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    throw isAuthenticationError(error) ? error : invalid(reasonOf(error))
+    throw isAuthenticationError(error) ? error : invalid(reasonIn(error as Error))
   }
 }
 
@@ -125,7 +125,4 @@ async function unlessInvalid<T>(work: () => Promise<T>): Promise<T> {
 const reasons =
   /^(?:Unexpected (?:(?:authentication|registration) response (?:type|challenge|origin)|RP ID|public key alg)|User (?:not present|(?:presence|verification)(?: was)? required)|No credential ID|Leftover bytes)/
 
-function reasonOf(error: unknown): string {
-  const [reason] = reasons.exec((error as Error).message) ?? ['it cannot be read']
-  return reason
-}
+const reasonIn = ({ message }: Error): string => reasons.exec(message)?.[0] ?? 'it cannot be read'

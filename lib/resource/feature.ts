@@ -40,7 +40,6 @@ export function create(context: Context): Feature {
   }
 }
 
-/** @throws ERR_AUTH_OPTION for a route without a mark at the address of the resource */
 function checkRoutes(
   { log, resolved: { identifier, scopesSupported } }: Context,
   ...[routes, unmarked]: CheckRoutes
@@ -73,7 +72,6 @@ function checkRoutes(
   )
 }
 
-/** @throws ERR_AUTH_OPTION where there is no authorization server */
 function documentOf(
   resource: ResolvedResource,
   { issuers = {} }: ResolvedOptions,

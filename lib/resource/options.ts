@@ -32,7 +32,6 @@ export const schema = Type.Union([identifier, object], {
 
 export type ResolvedResource = ReturnType<typeof resolve>
 
-/** @throws ERR_AUTH_OPTION */
 export function resolve(given: string | ResourceOptions) {
   const isText = typeof given === 'string'
   const resource: ResourceOptions = isText ? { identifier: given } : given

@@ -1,12 +1,17 @@
 import type { InjectOptions, LightMyRequestResponse } from 'fastify'
 import { parseMark } from '../marks/mark.js'
 import type { AccessNeed, NeededNames } from '../../types/marks.js'
-import type { TokenApp } from './token-app.js'
 import type { VirtualPasskey } from './virtual-passkey.js'
-import type { SigningMethod } from '../../types/jwt.js'
+import type { JwtServiceLike, SigningMethod } from '../../types/jwt.js'
 
 /** Headers by lower-case name. */
 export type Headers = Readonly<Record<string, string>>
+
+/** An app with tokens, or an inner scope in which the plugin is registered. */
+export interface TokenApp {
+  /** The service with the signing keys. An app without one gets an error that says so. */
+  readonly jwtService?: JwtServiceLike | undefined
+}
 
 /** The parts of an app that `authAttacks` uses. */
 export interface AttackedApp extends TokenApp {
@@ -57,7 +62,6 @@ export interface AttackOptions {
   readonly except?: readonly (string | RegExp)[] | undefined
 }
 
-/** @throws ERR_AUTH_MARK */
 export function scopeOf({ scope }: AttackOptions): NeededNames | null {
   return scope === undefined ? null : parseMark({ scope }, 'authAttacks').scope
 }

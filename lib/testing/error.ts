@@ -1,6 +1,5 @@
 import { AuthnUsageError } from '../errors/errors.js'
 
-/** @throws ERR_AUTH_TESTING */
 export function testingError(message: string): never {
   throw new AuthnUsageError('ERR_AUTH_TESTING', message)
 }

@@ -12,8 +12,7 @@ import {
 } from './forge.js'
 import { issuerMaterial } from './issuer.js'
 import { testingError } from './error.js'
-import type { AttackedApp, AttackOptions, Headers } from './attack-options.js'
-import type { TokenApp } from './token-app.js'
+import type { AttackedApp, AttackOptions, Headers, TokenApp } from './attack-options.js'
 import type { Key } from '../tokens/keys/key.js'
 import type { JwtServiceLike, SigningMethod } from '../../types/jwt.js'
 

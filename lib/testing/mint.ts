@@ -5,7 +5,7 @@ import { issuerMaterial } from './issuer.js'
 import { opaqueToken, type BrokenOpaqueToken } from './opaque.js'
 import type { TokenContent } from './forge.js'
 import { materialOf, serviceOf } from './material.js'
-import type { TokenApp } from './token-app.js'
+import type { TokenApp } from './attack-options.js'
 
 /** A token for a test. */
 export interface MintOptions extends TokenContent {
@@ -20,10 +20,7 @@ export interface MintOptions extends TokenContent {
   readonly broken?: BrokenToken | BrokenOpaqueToken | undefined
 }
 
-const known: readonly (keyof MintOptions)[] = [
-  ...(['sub', 'claims', 'expiresIn', 'notBefore', 'algorithm', 'typ'] as const),
-  ...(['issuer', 'opaque', 'broken'] as const),
-]
+const known = 'sub claims expiresIn notBefore algorithm typ issuer opaque broken'.split(' ')
 
 /**
  * Makes a token of the app, signed with the app's keys. With `broken`, it has one flaw and is good otherwise.
@@ -35,11 +32,10 @@ const known: readonly (keyof MintOptions)[] = [
  */
 export function mintToken(app: TokenApp, options: MintOptions): string {
   const { broken, algorithm, claims, sub, issuer, opaque } = options
-  const unknown = Object.keys(options).find((name) => !known.includes(name as keyof MintOptions))
+  const unknown = Object.keys(options).find((name) => !known.includes(name))
   if (unknown !== undefined) {
-    const hint = didYouMean(unknown, known)
     testingError(
-      `mintToken: found ${JSON.stringify(unknown)}, expected ${known.join(', ')}.${hint} Other claims go into "claims".`,
+      `mintToken: found ${JSON.stringify(unknown)}, expected ${known.join(', ')}.${didYouMean(unknown, known)} Other claims go into "claims".`,
     )
   }
   if (sub === undefined && claims === undefined) {

@@ -1,13 +1,14 @@
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
 import { LRUCache } from 'lru-cache'
 import { digestOf } from '../../common/digest.js'
+import { ownProperty } from '../../common/objects.js'
 import { b64token, credentialsOf } from '../../http/authorization.js'
 import { since } from '../../http/renewed.js'
 import { Lookups, overloaded } from '../../throttle/lookups.js'
 import { checkClaims, invalidToken } from '../../tokens/claims.js'
 import { freeze } from '../../tokens/engine.js'
-import { isJwt, readHeader } from '../verifier.js'
-import { checkAnswer } from './answer.js'
+import { isUsableName } from '../../users/user.js'
+import { isJwt, readHeader, requireAccessToken } from '../verifier.js'
 import { Endpoint } from './endpoint.js'
 import type { ResolvedRules } from '../../options/resolve-jwt.js'
 import type { Introspecting } from '../options.js'
@@ -19,14 +20,15 @@ const [longest, rejectedLife, atOnce] = [4_096, 5_000, 32]
 
 /** What came of a token, at a time by one clock, for milliseconds by both: the cache uses the other one. */
 type Kept<Result> = Readonly<{ result: Result; at: number; life: number }>
+type Cache<Result> = LRUCache<string, Kept<Result>>
 type Accepted = Readonly<{ claims: JwtClaims; rules: ResolvedRules }>
 
 /** Validates tokens of one issuer by introspection (RFC 7662). It stores the SHA-256 of tokens, and no token. */
 export class Introspection {
   readonly endpoint: Endpoint
-  readonly #accepted = new LRUCache<string, Kept<Accepted>>({ max: 10_000, maxSize: 8 * 2 ** 20 })
+  readonly #accepted: Cache<Accepted> = new LRUCache({ max: 10_000, maxSize: 8 * 2 ** 20 })
   /** Apart, so that a flood of bad tokens displaces no good one. */
-  readonly #rejected = new LRUCache<string, Kept<unknown>>({ max: 1_000, maxSize: 1_000 })
+  readonly #rejected: Cache<unknown> = new LRUCache({ max: 1_000, maxSize: 1_000 })
   readonly #asked = new Map<string, Promise<Accepted>>()
   readonly #lookups = new Lookups(atOnce)
 
@@ -111,12 +113,41 @@ function fresh<Result>(kept: Kept<Result> | undefined): Result | undefined {
   return kept !== undefined && since(kept.at) < kept.life ? kept.result : undefined
 }
 
-function keep<Result>(
-  cache: LRUCache<string, Kept<Result>>,
-  key: string,
-  result: Result,
-  life: number,
-  size: number,
-): void {
+function keep<R>(cache: Cache<R>, key: string, result: R, life: number, size: number): void {
   if (life > 0) cache.set(key, { result, at: Date.now(), life }, { ttl: Math.ceil(life), size })
+}
+
+/** What an access token says that it is. The endpoint also answers for refresh tokens. */
+const kinds = {
+  token_type: /^bearer$/i,
+  token_use: /^access(?:_token)?$/,
+  typ: /^(?:bearer|jwt|at\+jwt)$/i,
+}
+
+/**
+ * Checks an answer by the rules of the JWTs of its issuer (RFC 7662 §2.2).
+ * @returns the rules for its claims, for later uses of it @throws AuthenticationError
+ */
+function checkAnswer(claims: JwtClaims, issuer: Introspecting): ResolvedRules {
+  const { audienceClaim, introspection } = issuer
+  if (claims.active !== true) throw invalidToken('token inactive')
+  const { optionalClaims = [] } = introspection
+  const mayLack = (claim: (typeof optionalClaims)[number]) => optionalClaims.includes(claim)
+  const { aud } = claims
+  const lacksAudience = !Object.hasOwn(claims, 'aud') || (Array.isArray(aud) && aud.length === 0)
+  const rules = { ...issuer.rules }
+  if (!Object.hasOwn(claims, 'iss')) rules.issuer = undefined
+  if (lacksAudience && mayLack('aud')) rules.audience = false
+  checkClaims(claims, rules)
+  requireAccessToken(claims, issuer)
+  for (const [claim, pattern] of Object.entries(kinds)) {
+    const value = ownProperty(claims, claim)
+    // Without an audience, only the type shows that a token is no refresh token.
+    const isNeeded = lacksAudience && audienceClaim === 'aud' && claim === 'token_type'
+    if (value === undefined && (!isNeeded || mayLack('token_type'))) continue
+    if (typeof value !== 'string' || !pattern.test(value)) throw invalidToken(`claim ${claim}`)
+  }
+  const lacksSubject = mayLack('sub') && !Object.hasOwn(claims, 'sub')
+  if (!lacksSubject && !isUsableName(claims.sub)) throw invalidToken('claim sub')
+  return rules
 }

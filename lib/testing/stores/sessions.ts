@@ -16,7 +16,6 @@ import {
 } from './bench.js'
 import { revocationCases } from './revocations.js'
 import { swapCases } from './swaps.js'
-import { userRevocationCases } from './user-revocations.js'
 
 /**
  * The tests that every store of sessions has to pass: the memory, Redis and PostgreSQL stores of this package, and
@@ -29,12 +28,7 @@ import { userRevocationCases } from './user-revocations.js'
  * }
  */
 export function sessionStoreSuite(make: MakeStore): readonly StoreCase[] {
-  return suiteOf(make, {
-    ...sessionCases,
-    ...swapCases,
-    ...revocationCases,
-    ...userRevocationCases,
-  })
+  return suiteOf(make, { ...sessionCases, ...swapCases, ...revocationCases })
 }
 
 const sessionCases: Cases = {

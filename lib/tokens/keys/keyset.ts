@@ -87,7 +87,6 @@ export class Keyset {
     else for (const key of this.keysFor(method)) this.#engineOf(key)
   }
 
-  /** @throws ERR_AUTH_KEY */
   signer(method: SigningMethod | undefined, wanted: string): Engine['sign'] {
     const key = this.#signers.get(method ?? this.signingMethod)
     return key === undefined ? this.#missing(method, 'sign', wanted) : this.#engineOf(key).sign

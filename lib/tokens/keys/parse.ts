@@ -137,8 +137,7 @@ function traitsOf({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): KeyTr
 }
 
 /** A variable in an .env file without quotes ends with its first line. */
-const withLines =
-  'with all its lines, and a line end or \\n after each (is the variable in quotes?)'
+const withLines = 'with all its lines, each with a line end or \\n (is the variable in quotes?)'
 
 function parsePrivate(pem: string, passphrase: string | undefined, wrong: Wrong): KeyObject {
   try {

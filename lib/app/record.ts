@@ -29,11 +29,11 @@ type Watch = (root: FastifyInstance, scopes: readonly FastifyInstance[]) => Look
 
 type Look = (plugin: unknown, options: unknown) => unknown
 
-const watches: Watch[] = []
+let watchOf: Watch = () => (_, options) => options
 
 /** Records every app made from now on: what it declares before it registers the plugin has to be known too. */
 export function recordApps(watch: Watch): void {
-  watches.push(watch)
+  watchOf = watch
   onInstance((root) => watchRegister(root, listen(root, [root]).look))
 }
 
@@ -63,7 +63,7 @@ const unknownMark = `unknown, because ${loadedLate}`
 function listen(root: FastifyInstance, scopes: readonly FastifyInstance[]) {
   const record = createRecord(root, scopes)
   records.set(root, record)
-  const watching = watches.map((watch) => watch(root, scopes))
+  const watching = watchOf(root, scopes)
   onRouteFirst(scopes, function declare(options) {
     record.routes.push(declareRoute(options, this, record.routes))
     // Later, since an `onRoute` hook of another plugin may replace its hooks.
@@ -86,7 +86,7 @@ function listen(root: FastifyInstance, scopes: readonly FastifyInstance[]) {
     }
     const place = `app.register(…, { prefix: ${prefixOf(own)} })`
     record.undefinedHooks.push(...undefinedHooks(own).map((hook) => `${hook} of ${place}`))
-    return watching.reduce((given, each) => each(plugin, given), options)
+    return watching(plugin, options)
   }
   return { record, look }
 }

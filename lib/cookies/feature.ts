@@ -66,7 +66,6 @@ export function create({ options, resolved }: FeatureContext<CookieSettings>): F
     const reason = crossSiteReason(request, trusted)
     return reason === null ? null : rejection('auth.cross-site', { cause: reason })
   }
-  /** Requests whose token came in a cookie. */
   const byCookie = new WeakSet<FastifyRequest>()
 
   const carrier: TokenCarrier = {

@@ -1,5 +1,7 @@
 import { withTimeout } from '../common/timeout.js'
+import { rejection } from '../errors/errors.js'
 import { FetchError, reasonOf } from './fetch.js'
+import type { RejectionCode } from '../../types/errors.js'
 
 /** Milliseconds from the first failure to the next attempt, doubled by each failure, and the longest such pause. */
 const [firstPause, longestPause] = [1_000, 30_000]
@@ -10,6 +12,12 @@ export const pauseAfter = (failures: number): number =>
 
 /** Milliseconds since a time. A clock that is set back makes documents older, never younger. */
 export const since = (time: number): number => Math.abs(Date.now() - time)
+
+/** @param left - milliseconds for which there is no sense in trying again */
+export function unavailable(code: RejectionCode, left: number, cause: string): Error {
+  const retryAfter = Math.max(1, Math.ceil(left / 1000))
+  return rejection('auth.overloaded', { code, retryAfter, cause })
+}
 
 /** The result of a fetch. `reason` is for the log, and null after a success; `isBack` means a success after failures. */
 export interface Outcome {

@@ -1,7 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
-import { rejection } from '../errors/errors.js'
 import { channelOf } from '../events.js'
-import { Renewed, since, type Outcome } from '../http/renewed.js'
+import { Renewed, since, unavailable, type Outcome } from '../http/renewed.js'
 import { fetchKeySet, readJwks, type IssuerKeys } from './keys.js'
 import { limits } from './limits.js'
 import type { VerifySignature } from '../tokens/engine.js'
@@ -79,7 +78,10 @@ export class KeySource extends Renewed<KeySet> {
 
   async #join(running: Promise<void> | null): Promise<VerifySignature> {
     await running
-    return this.current() ?? this.#throwUnavailable()
+    const verify = this.current()
+    if (verify !== null) return verify
+    const left = this.isRunning ? limits.fetchTime - since(this.begunAt) : this.pause
+    throw unavailable('ERR_AUTH_ISSUER_UNAVAILABLE', left, 'no usable key set')
   }
 
   protected report({ outcome, reason, isBack, duration }: Outcome): void {
@@ -97,15 +99,4 @@ export class KeySource extends Renewed<KeySet> {
     const leftOut = found?.leftOut ?? 0
     channelOf('issuer').publish({ registration, issuer, outcome, keys, leftOut, reason, duration })
   }
-
-  #throwUnavailable(): never {
-    const left = this.isRunning ? limits.fetchTime - since(this.begunAt) : this.pause
-    throw unavailable(left, 'no usable key set')
-  }
-}
-
-/** @param left - milliseconds for which there is no sense in trying again */
-export function unavailable(left: number, cause: string): Error {
-  const retryAfter = Math.max(1, Math.ceil(left / 1000))
-  return rejection('auth.overloaded', { code: 'ERR_AUTH_ISSUER_UNAVAILABLE', retryAfter, cause })
 }

@@ -1,11 +1,10 @@
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
 import type { Configuration, ExportedJWKSCache, ServerMetadata } from 'openid-client'
 import { signingMethods } from '../common/algorithms.js'
-import { rejection } from '../errors/errors.js'
 import { channelOf } from '../events.js'
 import { metadataAddress } from '../http/address.js'
 import { FetchError, fetchMetadata, type Send } from '../http/fetch.js'
-import { Renewed, type Outcome } from '../http/renewed.js'
+import { Renewed, unavailable, type Outcome } from '../http/renewed.js'
 import { Lookups } from '../throttle/lookups.js'
 import type { ResolvedProvider } from './options.js'
 import type { Registration } from '../feature.js'
@@ -76,15 +75,9 @@ export class Provider extends Renewed<ServerMetadata> {
   }
 
   unavailable(cause: string): Error {
-    const retryAfter = Math.max(1, Math.ceil(this.pause / 1000))
-    return rejection('auth.overloaded', {
-      code: 'ERR_AUTH_PROVIDER_UNAVAILABLE',
-      retryAfter,
-      cause,
-    })
+    return unavailable('ERR_AUTH_PROVIDER_UNAVAILABLE', this.pause, cause)
   }
 
-  /** @throws FetchError where an address that is used is not secure */
   #checked(found: Readonly<Record<string, unknown>>): ServerMetadata {
     const given = this.#given
     const endSession = given.end_session_endpoint ?? found.end_session_endpoint ?? null

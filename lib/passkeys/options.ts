@@ -40,6 +40,9 @@ const isAccepted = (origin: string): boolean =>
 /** Browsers reject these for pages below. They know thousands, of which these are the most frequent. */
 const publicSuffix = /^[^.]+$|^(?:ac|co|com|edu|gov|net|org)\.[a-z]{2}$/
 
+/** Empty for an app. */
+const hostOf = (origin: string): string => new URL(origin).hostname
+
 /** As browsers spell it, in ASCII. Empty for what is no address. */
 const partOf = (url: string, part: 'origin' | 'host'): string =>
   URL.canParse(url) ? new URL(url)[part] : ''
@@ -70,9 +73,4 @@ export function resolvePasskeys(given: PasskeysOptions<object>) {
   }
   // The functions are called on the object of the app, which may be an instance of a class.
   return { given, ...withDefaults(defaults, given), origins, rpId }
-}
-
-/** Empty for an app. */
-function hostOf(origin: string): string {
-  return androidApp.test(origin) ? '' : new URL(origin).hostname
 }

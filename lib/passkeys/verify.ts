@@ -84,10 +84,9 @@ export function verifierOf({
         // The counter is compared by us: the package would reject one that has not grown.
         const credential = { id, publicKey: key, counter: 0 }
         const options = { ...expected(token), response, credential }
-        const { verified, authenticationInfo } =
-          await webauthn.verifyAuthenticationResponse(options)
-        if (!verified) throw invalid('the signature')
-        const { newCounter: counter, credentialBackedUp: backedUp } = authenticationInfo
+        const found = await webauthn.verifyAuthenticationResponse(options)
+        if (!found.verified) throw invalid('the signature')
+        const { newCounter: counter, credentialBackedUp: backedUp } = found.authenticationInfo
         return { counter, backedUp }
       }),
   }

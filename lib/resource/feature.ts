@@ -79,11 +79,8 @@ function documentOf(
 ): ProtectedResourceMetadata {
   const { scopesSupported = scopesOf(routes) } = resource
   const all = Object.values(issuers).map(({ issuer }) => issuer)
-  const {
-    authorizationServers: servers = all.filter(
-      (each) => secureAddress(each) !== null && !each.includes('?'),
-    ),
-  } = resource
+  const isServer = (each: string): boolean => secureAddress(each) !== null && !each.includes('?')
+  const { authorizationServers: servers = all.filter(isServer) } = resource
   if (servers.length === 0) {
     wrongOption(
       'option "resource.authorizationServers": found none (if it is left out, those of the "issuers" that are addresses), so clients could not find out where to get a token. Set it to the address of your authorization server, as in [\'https://id.example.com\'].',

@@ -22,7 +22,6 @@ import { watchRequest, type Watched } from './watched.js'
 /** Milliseconds that a response may take. */
 const patience = 10_000
 
-/** The functions that make the cases, in the order in which they are played. */
 const parts = [elsewhereCases, keyCases, headerCases, cookieCases, apiKeyCases, accessCases]
 
 /**

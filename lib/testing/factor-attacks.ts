@@ -4,7 +4,6 @@ import { isStored } from '../common/stored.js'
 import { belowLogin, besideLogin, urlOf } from '../login/plugin-routes.js'
 import { sessionOf, Stopped } from './account-attacks.js'
 import { testingError } from './error.js'
-import { passkeyAttacks } from './passkey-attacks.js'
 import { hasTestKit, testingOf } from './plugin.js'
 import { AttackReport, statusProblemOf } from './report.js'
 import { watchRequest, type Watched } from './watched.js'
@@ -14,12 +13,15 @@ import type { SecondFactorTools } from '../second-factor/tools.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { RequestSession } from '../../types/session-api.js'
 import type { FactorAttackOptions } from './attack-options.js'
+import type { VirtualPasskey } from './virtual-passkey.js'
 
 type Headers = Record<string, string>
 type Answer = Pick<Response, 'statusCode'>
+type Asked = { readonly token: string; readonly publicKey: object }
 
 const field = 'findByUsername has to return the field of the second factor, by name and by id'
 const swap = 'update has to store, and to compare with "before"'
+const updatePasskey = 'passkeys.update has to store, and to compare with "before"'
 const ours = 'this is a fault of fastify-authn'
 
 /**
@@ -62,11 +64,7 @@ export async function factorAttacks(
     const won = await atOnce(token)
     await onDevice(won)
     await basic()
-    if (passkey) {
-      const adding = await post(beside('passkeys/options'), {}, sessionOf(won))
-      const send = (name: string, body: object) => post(below(name), body)
-      await passkeyAttacks({ send, check }, passkey, adding.json())
-    }
+    if (passkey) await withPasskey(passkey, won)
     const request = await requestWith(sessionOf(won))
     const { sub } = app.authn.sessions.of(request) as RequestSession
     await compare(request, sub)
@@ -177,5 +175,36 @@ export async function factorAttacks(
     const after = await post(last, { token, code: code() })
     check('a code after guesses', after, [200, 429], `${swap}; ${field}`)
     if (after.statusCode === 429) report.leftOut.push('a code after guesses: the user has to wait')
+  }
+
+  /** Logs in with responses of a passkey that are of another challenge, are changed, or were used. */
+  async function withPasskey(passkey: VirtualPasskey, login: Response): Promise<void> {
+    const adding = await post(beside('passkeys/options'), {}, sessionOf(login))
+    const enter = (body: object): Promise<Response> => post(below('passkey'), body)
+    const ask = async () => (await post(below('passkey/options'), {})).json<Asked>()
+    const [older, { token, publicKey }] = [await ask(), await ask()]
+    const response = passkey.get(publicKey)
+    const old = { token: older.token, response: passkey.get(older.publicKey) }
+    const wrong = async (name: string, body: object, status = 403, why = ours): Promise<void> => {
+      check(`a passkey with ${name}`, await enter(body), [status], why)
+    }
+    await wrong('another challenge', { token: older.token, response })
+    await wrong('the token of a new passkey', { token: adding.json<Asked>().token, response }, 401)
+    const fields = Object.entries(response.response) as [string, string][]
+    for (const [name, value] of fields) {
+      const changed = {
+        ...response.response,
+        [name]: `${value.startsWith('A') ? 'B' : 'A'}${value.slice(1)}`,
+      }
+      await wrong(`another ${name}`, { token, response: { ...response, response: changed } })
+    }
+    const all = await Promise.all([1, 2, 3].map(() => enter({ token, response })))
+    const again = await enter({ token, response })
+    const won = all.find(({ statusCode }) => statusCode === 200) ?? again
+    check('a passkey', won, [200], `${updatePasskey}; passkeys.list has to find what was added`)
+    for (const each of [...all, again])
+      if (each !== won) check('one response several times', each, [403], updatePasskey)
+    check('a passkey with an older challenge', await enter(old), [200], updatePasskey)
+    await wrong('a response that was used before others', { token, response }, 403, updatePasskey)
   }
 }

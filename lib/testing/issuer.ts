@@ -43,7 +43,12 @@ export function issuerMaterial(
   caller: string,
 ): Material {
   const { issuer, method } = replacedIssuer(app, name, content, caller)
-  return tokenOf(issuer, method, content)
+  const claims = claimsOf(issuer, content)
+  const { privateKey: key, publicKey } = keyOf('issuer', method)
+  const typ = content.typ ?? (issuer.rules.typ.has('jwt') ? undefined : 'at+jwt')
+  const like = { method, kid, typ }
+  const token = forge(headerLike(like), claims, method, key)
+  return { ...like, claims, claimName: 'sub', token, key, publicKey }
 }
 
 /** An issuer with one key of the test kit, and with {@link answers}. @throws ERR_AUTH_TESTING */
@@ -90,13 +95,4 @@ export function claimsOf(issuer: ResolvedIssuer, content: TokenContent): Record<
     exp: epochSeconds() + 300,
     ...askedClaimsOf(content),
   }
-}
-
-function tokenOf(issuer: ResolvedIssuer, method: SigningMethod, content: TokenContent): Material {
-  const claims = claimsOf(issuer, content)
-  const { privateKey: key, publicKey } = keyOf('issuer', method)
-  const typ = content.typ ?? (issuer.rules.typ.has('jwt') ? undefined : 'at+jwt')
-  const like = { method, kid, typ }
-  const token = forge(headerLike(like), claims, method, key)
-  return { ...like, claims, claimName: 'sub', token, key, publicKey }
 }

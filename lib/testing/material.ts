@@ -94,12 +94,8 @@ export function attackMaterial(app: AttackedApp, options: AttackOptions, good: H
   }
   const wanted = { [claimName]: sub, ...claims }
   if (service === undefined) {
-    return {
-      claims: { ...wanted, exp: epochSeconds() + 300 },
-      method: algorithm ?? 'HS256',
-      claimName,
-      typ,
-    }
+    const expiring = { ...wanted, exp: epochSeconds() + 300 }
+    return { claims: expiring, method: algorithm ?? 'HS256', claimName, typ }
   }
   return { ...materialOf(app, { claims: wanted, algorithm, typ }, 'authAttacks'), claimName }
 }

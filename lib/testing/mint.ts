@@ -42,15 +42,11 @@ export function mintToken(app: TokenApp, options: MintOptions): string {
     testingError('mintToken: expected "sub" or "claims", which say whose token it is.')
   }
   if (opaque === true) {
-    const token =
-      issuer === undefined
-        ? null
-        : opaqueToken(app, issuer, options, 'mintToken', broken as BrokenOpaqueToken)
-    return (
-      token ??
-      testingError(
-        'mintToken: opaque: expected the name of an issuer with the option "introspection" in "issuer".',
-      )
+    const flaw = broken as BrokenOpaqueToken
+    const token = issuer === undefined ? null : opaqueToken(app, issuer, options, 'mintToken', flaw)
+    if (token !== null) return token
+    testingError(
+      'mintToken: opaque: expected the name of an issuer with the option "introspection" in "issuer".',
     )
   }
   const material =

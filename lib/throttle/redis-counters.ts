@@ -23,13 +23,8 @@ export function openRedisCounters(
   redis: { readonly status?: string; connect?(): Promise<unknown> },
   log: FastifyBaseLogger,
 ) {
-  const client = { storeClient: redis, rejectIfRedisNotReady: true }
-  const limiter = new RateLimiterRedis({
-    ...client,
-    points: 0,
-    duration,
-    keyPrefix: keyPrefix as string,
-  })
+  const client = { storeClient: redis, rejectIfRedisNotReady: true, keyPrefix: String(keyPrefix) }
+  const limiter = new RateLimiterRedis({ ...client, points: 0, duration })
   const isReportDue = onceAMinute()
   const ask = async <T>(answer: PromiseLike<T>): Promise<T | null> => {
     const begun = performance.now()

@@ -24,7 +24,7 @@ export class Throttle {
   }
 
   hasFailed(ip: string | undefined): boolean {
-    return !this.memory.isEmpty && this.memory.get(failingAt(clientOf(ip))) !== null
+    return !this.memory.isEmpty && this.memory.get(clientOf(ip)) !== null
   }
 
   keysOf(name: string, ip: string | undefined): FailureKeys {
@@ -33,7 +33,7 @@ export class Throttle {
     const start = `${this.space}user:${digestOf(spellingOf(name))}`
     const username = networks.map((network) => `${start}@${network}`)
     const address = networks.map((network) => `${this.space}address:${network}`)
-    return { username, address, failing: failingAt(networks.at(-1) as string) }
+    return { username, address, failing: clientOf(ip) }
   }
 
   count({ username, address, failing }: FailureKeys): void {
@@ -86,8 +86,6 @@ export interface FailureKeys {
   /** A key that exists for as long as a failure of the widest network is counted. */
   readonly failing: string
 }
-
-const failingAt = (place: string): string => `failing:${place}`
 
 /** Made at its first use: from a literal, V8 would make the set of characters when it loads the package. */
 let ignored: RegExp | undefined

@@ -130,8 +130,5 @@ function checkUser(user: unknown, source = 'findByUsername'): Found {
   if (typeof user === 'object' && !Array.isArray(user)) return user
   // An array of rows, as queries return, would be a user for every name.
   const found = Array.isArray(user) ? 'an array' : `a ${typeof user}`
-  throw faultOf(
-    'ERR_AUTH_USER_SERVICE',
-    new TypeError(`${source} returned ${found}, expected an object, null or undefined.`),
-  )
+  return fault(new TypeError(`${source} returned ${found}, expected an object, null or undefined.`))
 }

@@ -5,8 +5,7 @@ import { onceAMinute } from '../../common/once-a-minute.js'
 import { channelOf } from '../../events.js'
 import { metadataAddress } from '../../http/address.js'
 import { FetchError, fetchMetadata, readJson, reasonOf, request } from '../../http/fetch.js'
-import { pauseAfter, Renewed, since, type Outcome } from '../../http/renewed.js'
-import { unavailable } from '../key-source.js'
+import { pauseAfter, Renewed, since, unavailable, type Outcome } from '../../http/renewed.js'
 import type { Send } from '../../http/fetch.js'
 import type { Introspecting } from '../options.js'
 import type { JwtClaims } from '../../../types/request-extra.js'
@@ -55,7 +54,7 @@ export class Endpoint extends Renewed<URL> {
   async ask(token: string): Promise<Answer> {
     const isDown = this.#failedProbes > 0
     if (!this.isOpen || this.pause > 0 || (isDown && this.#isProbing)) {
-      throw unavailable(this.pause, 'the server is down')
+      throw unavailable('ERR_AUTH_ISSUER_UNAVAILABLE', this.pause, 'the server is down')
     }
     if (isDown) void this.#probe()
     const start = performance.now()
@@ -70,7 +69,8 @@ export class Endpoint extends Renewed<URL> {
     const outcome = answer === null ? 'failed' : answer.claims.active ? 'active' : 'inactive'
     const { name: issuer, registration = '' } = this.issuer
     channelOf('introspection').publish({ registration, issuer, outcome, reason, duration })
-    if (answer === null) throw unavailable(this.pause, String(reason))
+    if (answer === null)
+      throw unavailable('ERR_AUTH_ISSUER_UNAVAILABLE', this.pause, String(reason))
     return answer
   }
 

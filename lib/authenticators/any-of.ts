@@ -67,7 +67,9 @@ export function combine(
     const candidates = named.length === 0 ? inOrder : inOrder.filter((each) => named.includes(each))
     return (
       candidates.find((member) => member.accepts?.(request) === true) ??
-      named.find((member) => membersOf(member).some((leaf) => takesOpaque(leaf, request))) ??
+      named.find((member) =>
+        membersOf(member).some((leaf: TakesOpaque) => leaf[kTakesOpaque]?.(request)),
+      ) ??
       (named.length === 0 ? unnamed(request) : named.find(({ accepts }) => accepts === undefined))
     )
   }
@@ -115,10 +117,6 @@ function checkChoice(members: readonly Authenticator[], place: string): void {
   wrongOption(
     `${place}: several authenticators have neither ${scheme} nor accepts(), so only the first one would ever be asked. Give each one accepts(request), which says whether the credentials of a request are meant for it.`,
   )
-}
-
-function takesOpaque({ [kTakesOpaque]: takes }: TakesOpaque, request: FastifyRequest): boolean {
-  return takes?.(request) === true
 }
 
 const severalTakers =

@@ -80,13 +80,10 @@ function haveSameClaims(one: Claims, other: Claims): boolean {
 /** Options that are written twice are the same service. Two instances of classes may each find their own users. */
 export function isSameService(one?: UserService, other?: UserService): boolean {
   if (one === undefined || other === undefined || one === other) return true
-  const [mine, theirs] = [one, other].map((each) => Object.entries(each))
+  const [mine, theirs] = [Object.entries(one), new Map<string, unknown>(Object.entries(other))]
   return (
-    mine !== undefined &&
-    mine.length === theirs?.length &&
-    mine.some(([name]) => name === 'findByUsername') &&
-    mine.every(([name, value]) =>
-      theirs.some((member) => member[0] === name && member[1] === value),
-    )
+    mine.length === theirs.size &&
+    Object.hasOwn(one, 'findByUsername') &&
+    mine.every(([name, value]) => theirs.get(name) === value)
   )
 }

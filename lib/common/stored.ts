@@ -7,7 +7,7 @@ const counts =
 /** MongoDB returns several of these, of which one is enough. */
 const mongoCounts = /^(?:(?:inserted|modified|upserted|deleted)Count|insertedId)$/
 /** Counts and lists of rows, whose names a column of the app may have too. */
-const shared = /^(?:count|changes|affected|rows|recordset|results)$/
+const shared = /^(?:count|changes|affected|rows|recordset)$/
 /** Members that no row of the app has, and that say nothing themselves. */
 const marks =
   /^(?:raw|command|acknowledged|ok|success|error|statusText|lastErrorObject|rowLength|insertId|last(?:ID|InsertId|InsertRow[iI]d))$/
@@ -32,7 +32,6 @@ function readResult(result: unknown): boolean | undefined {
   if (typeof result === 'boolean' || !result) return Boolean(result)
   if (typeof result === 'number' || typeof result === 'bigint') return result > 0 || undefined
   if (typeof result !== 'object' || result instanceof Error) return undefined
-  if (result instanceof Map || result instanceof Set) return result.size > 0
   const votes = Array.isArray(result) ? votesOfList(result) : votesOf({ ...result })
   return votes.every((vote) => vote === votes[0]) ? votes[0] : undefined
 }
@@ -45,13 +44,12 @@ const votesOfList = (list: readonly unknown[] & { readonly count?: unknown }) =>
     ? [false]
     : [...list, list.count].filter(isGiven).map(readResult)
 
-/** Only D1 counts in `meta`. */
-function votesOf(object: { readonly meta?: { readonly changes?: unknown } | null }) {
+function votesOf(object: object) {
   const valuesOf = (kind: RegExp, isOf = true): unknown[] =>
     Object.entries(object).flatMap(([name, value]) => (kind.test(name) === isOf ? [value] : []))
   const lists = valuesOf(shared).filter(Array.isArray)
   const counted = [...valuesOf(counts), ...valuesOf(shared).filter((each) => !Array.isArray(each))]
-  const votes = [...counted, object.meta?.changes].filter(isGiven).map(readResult)
+  const votes = counted.filter(isGiven).map(readResult)
   const ofMongo = valuesOf(mongoCounts)
   if (ofMongo.length > 0) votes.push(ofMongo.some((count) => isGiven(count) && count !== 0))
   for (const list of lists)

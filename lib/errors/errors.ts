@@ -103,9 +103,8 @@ function isAuthenticationFault(error: unknown): error is AuthenticationFault {
 }
 
 function hasOurCode(error: unknown): error is Error {
-  return (
-    error instanceof Error && String((error as { code?: unknown }).code).startsWith('ERR_AUTH_')
-  )
+  const { code } = Object(error) as { code?: unknown }
+  return error instanceof Error && String(code).startsWith('ERR_AUTH_')
 }
 
 /** The app uses the plugin wrongly. The message says what is wrong and how to fix it. */

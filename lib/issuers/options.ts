@@ -34,6 +34,7 @@ const introspectionSchema = strict(
 /** HMAC is never accepted: a shared secret that verifies can sign too. */
 export const issuerMethods = signingMethods.filter((method) => !method.startsWith('HS'))
 
+const description = 'an object with issuer, audience, user'
 const issuerSchema = strict(
   {
     issuer: text('the "iss" of its tokens, a non-empty string', { quoted: true }),
@@ -53,13 +54,10 @@ const issuerSchema = strict(
     scopes: optional(claimPaths),
     mfa: optional(mfaSchema),
   },
-  'an object with issuer, audience, user',
+  description,
 )
 
-export const schema = byName(
-  Type.Object({}, { description: 'an object with issuer, audience, user' }),
-  'an object of issuers by name',
-)
+export const schema = byName(Type.Object({}, { description }), 'an object of issuers by name')
 
 export type ResolvedIssuer = ReturnType<typeof resolveIssuer> & { registration?: string }
 

@@ -104,10 +104,8 @@ function attemptsOf(request: FastifyRequest, isSecure: boolean): string[] {
     return { name, end, pair: `${name}=${String(value)}` }
   })
   return found
-    .filter(
-      ({ name, end }) =>
-        name.startsWith('__Host-') === isSecure && nameForm.test(name) && !Number.isNaN(end),
-    )
+    .filter(({ name }) => name.startsWith('__Host-') === isSecure && nameForm.test(name))
+    .filter(({ end }) => !Number.isNaN(end))
     .toReversed()
     .sort((one, other) => other.end - one.end)
     .map(({ pair }) => pair)

@@ -85,9 +85,7 @@ export class Provider extends Renewed<ServerMetadata> {
     const { issuer } = this.options
     const secure = addresses.map((name) => {
       const href = given[name] ?? metadataAddress(issuer, found[name])?.href
-      if (href === undefined) {
-        throw new FetchError(`${name} of the metadata is not an https address`)
-      }
+      if (href === undefined) throw new FetchError(`${name} of the metadata is no https address`)
       return [name, href]
     })
     return { ...found, ...Object.fromEntries(secure), issuer } as ServerMetadata

@@ -61,11 +61,8 @@ export function verifierOf({
         checkFrame(response)
         const object = withoutAttestation(bytesOf(response.response.attestationObject))
         const inner = { ...response.response, attestationObject: object.toString('base64url') }
-        const options = {
-          ...expected(token),
-          response: { ...response, response: inner },
-          supportedAlgorithmIDs: algorithms,
-        }
+        const bare = { ...response, response: inner }
+        const options = { ...expected(token), response: bare, supportedAlgorithmIDs: algorithms }
         const { verified, registrationInfo } = await webauthn.verifyRegistrationResponse(options)
         if (!verified) throw invalid('the attestation')
         const { credential, aaguid, credentialBackedUp: backedUp } = registrationInfo

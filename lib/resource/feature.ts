@@ -40,10 +40,8 @@ export function create(context: Context): Feature {
   }
 }
 
-function checkRoutes(
-  { log, resolved: { identifier, scopesSupported } }: Context,
-  ...[routes, unmarked]: CheckRoutes
-): void {
+function checkRoutes({ log, resolved }: Context, ...[routes, unmarked]: CheckRoutes): void {
+  const { identifier, scopesSupported } = resolved
   const folded = (path: string): string => `${path}/`.replace('//', '/').toLowerCase()
   const address = folded(new URL(identifier).pathname)
   // A preflight has no credentials.

@@ -4,9 +4,6 @@ import { isProduction } from '../common/production.js'
 import { withTimeout } from '../common/timeout.js'
 import { rejection, wrongOption, type AuthenticationError } from '../errors/errors.js'
 
-/** Seconds after which a rejected client may try again. */
-const retryAfter = 2
-
 interface StoreOptions<Store> {
   readonly option: string
   readonly factory: {
@@ -70,7 +67,7 @@ export class StoreClient<Store> {
 
   unavailable(error: unknown): AuthenticationError {
     this.log(error)
-    return rejection('auth.overloaded', { code: 'ERR_AUTH_STORE_UNAVAILABLE', retryAfter })
+    return rejection('auth.overloaded', { code: 'ERR_AUTH_STORE_UNAVAILABLE', retryAfter: 2 })
   }
 
   /** Logs that the store is unavailable, at most once a minute. @param help - what to do */

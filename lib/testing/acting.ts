@@ -74,7 +74,7 @@ const actings = new WeakMap<object, Acting>()
  */
 export function actingAs<User extends AuthUser>(
   user: User,
-  { claims, apiKey, extra, scopes, roles, mfa, authTime }: ActingOptions = {},
+  { apiKey, scopes, roles, ...others }: ActingOptions = {},
 ): ActingInjection {
   if (typeof user !== 'object' || user === null || Array.isArray(user) || isThenable(user)) {
     testingError(
@@ -82,16 +82,8 @@ export function actingAs<User extends AuthUser>(
     )
   }
   const simulate = newSimulate()
-  actings.set(simulate, {
-    user,
-    claims,
-    apiKey: apiKey && apiKeyOf(user, apiKey),
-    extra,
-    mfa,
-    authTime,
-    scopes: namesOf('scope', scopes),
-    roles: namesOf('role', roles),
-  })
+  const names = { scopes: namesOf('scope', scopes), roles: namesOf('role', roles) }
+  actings.set(simulate, { ...others, ...names, user, apiKey: apiKey && apiKeyOf(user, apiKey) })
   return { simulate }
 }
 

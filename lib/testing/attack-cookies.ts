@@ -1,3 +1,4 @@
+import { safeMethods } from '../cookies/csrf.js'
 import { watchRequest } from './watched.js'
 import type { AttackCase, Target } from './attack-cases.js'
 import type { Headers } from './attack-options.js'
@@ -9,9 +10,6 @@ interface GoodCookie {
   /** Other cookies that have to come with it, as `name=value`. */
   readonly others: readonly string[]
 }
-
-/** Methods that change nothing: pages of other sites may send them. */
-const safe: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 /** Bad cookies, and good ones in requests of other sites; none where no good cookie is known. */
 export async function cookieCases(target: Target): Promise<AttackCase[]> {
@@ -37,7 +35,7 @@ export async function cookieCases(target: Target): Promise<AttackCase[]> {
     request: { headers: headersOf(...pairs) },
     none: !pairs.some((pair) => pair.startsWith(`${name}=`) && pair !== `${name}=`),
   }))
-  if (!safe.has(method)) return [...bad, ...crossSiteCases(fresh)]
+  if (!safeMethods.has(method)) return [...bad, ...crossSiteCases(fresh)]
   leftOut.push(`cross-site requests (${method} changes nothing)`)
   return bad
 }

@@ -115,3 +115,11 @@ export function keyOf(owner: 'attacker' | 'issuer', method: SigningMethod): Forg
   made.set(id, key)
   return key
 }
+
+/** The name of the one key in key sets that take the place of those of issuers and providers. */
+export const kid = 'fastify-authn-testing'
+
+export function keySetOf(method: SigningMethod): object {
+  const jwk = keyOf('issuer', method).publicKey.export({ format: 'jwk' })
+  return { keys: [{ ...jwk, kid, alg: method, use: 'sig' }] }
+}

@@ -8,6 +8,8 @@ import {
   forge,
   headerLike,
   keyOf,
+  keySetOf,
+  kid,
   epochSeconds,
   type Material,
   type TokenContent,
@@ -17,9 +19,6 @@ import type { Send } from '../http/fetch.js'
 import type { IssuersTesting } from '../issuers/feature.js'
 import type { ResolvedIssuer } from '../issuers/options.js'
 import type { SigningMethod } from '../../types/jwt.js'
-
-/** The name of the one key in the key set that takes the place of an issuer's. */
-const kid = 'fastify-authn-testing'
 
 /** The answers of all issuers about opaque tokens of the test kit. They know no others. */
 export const answers = new Map<string, object>()
@@ -70,8 +69,7 @@ export function replacedIssuer(
         `${caller}: found the algorithm ${method}, but issuers never sign with a secret.`,
       )
     }
-    const jwk = keyOf('issuer', method).publicKey.export({ format: 'jwk' })
-    return { keys: [{ ...jwk, kid, alg: method, use: 'sig' }] }
+    return keySetOf(method)
   }
   const send: Send = async (_, { body }) =>
     Response.json(answerOf(String((body as URLSearchParams).get('token')), method))

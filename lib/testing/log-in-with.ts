@@ -1,6 +1,6 @@
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
 import { flawOf, testingError } from './error.js'
-import { epochSeconds, forge, keyOf } from './forge.js'
+import { epochSeconds, forge, keyOf, keySetOf, kid } from './forge.js'
 import { hasTestKit, testingOf } from './plugin.js'
 import type { LoginWithTesting } from '../login-with/feature.js'
 
@@ -34,8 +34,6 @@ const flaws: Readonly<Record<BrokenIdToken, Flaw>> = {
   otherKey: (claims) => claims,
   otherNonce: (claims) => ({ ...claims, nonce: 'another-nonce' }),
 }
-
-const kid = 'fastify-authn-testing'
 
 /**
  * Logs in with a provider of the option `loginWith`, by the app's own routes. The provider is one in memory from then on,
@@ -109,7 +107,7 @@ function playProvider(
   const { issuer } = found.provider.options
   found.provider.replace(async (url) => {
     if (url.pathname.includes('/.well-known/')) return Response.json(metadataOf(issuer))
-    if (url.href === `${issuer}/keys`) return Response.json(keySet())
+    if (url.href === `${issuer}/keys`) return Response.json(keySetOf('ES256'))
     if (url.href === `${issuer}/userinfo`) return Response.json(claims)
     const content = claimsOf(issuer, claims, asked)
     const header = { alg: 'ES256', kid }
@@ -136,11 +134,6 @@ function metadataOf(issuer: string): object {
     end_session_endpoint: `${issuer}/logout`,
     id_token_signing_alg_values_supported: ['ES256'],
   }
-}
-
-function keySet(): object {
-  const key = keyOf('issuer', 'ES256').publicKey.export({ format: 'jwk' })
-  return { keys: [{ ...key, kid, alg: 'ES256', use: 'sig' }] }
 }
 
 function claimsOf(issuer: string, claims: object, asked: URLSearchParams): Record<string, unknown> {

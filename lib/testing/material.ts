@@ -40,11 +40,10 @@ function tokensOf(app: TokenApp): JwtServiceLike | undefined {
 }
 
 export function serviceOf(app: TokenApp, caller: string): JwtServiceLike {
-  return (
-    tokensOf(app) ??
-    testingError(
-      `${caller}: the app has no jwtService. Await app.ready() first; it is there when fastify-authn is registered with "jwt" or "jwtService" (in an inner scope: pass that scope instead of the app).`,
-    )
+  const service = tokensOf(app)
+  if (service !== undefined) return service
+  return testingError(
+    `${caller}: the app has no jwtService. Await app.ready() first; it is there when fastify-authn is registered with "jwt" or "jwtService" (in an inner scope: pass that scope instead of the app).`,
   )
 }
 

@@ -45,21 +45,17 @@ export class Attempt {
   }
 
   async #reject(throttle: Throttle, everywhere: boolean): Promise<void> {
-    const [byUsername, byAddress] = await throttle.waits(this.#who(throttle), everywhere)
+    const who = this.#who(throttle)
+    const [byUsername, byAddress] = await throttle.waits(who, everywhere)
     const wait = Math.max(byUsername, byAddress)
     if (wait === 0) return
     const isCached = byAddress === 0 ? this.isCached : null
     if (isCached === true && !everywhere) return
     // The password was compared with the cached one, so it is a guess, which counts.
     if (isCached === false) await this.commitFailure()
-    else if (this.#isCounted) this.#uncount(throttle)
+    else if (this.#isCounted) who.all.forEach((key) => throttle.memory.reward(key))
     throttle.throttled += 1
     throw rejection('auth.too-many-attempts', { retryAfter: Math.ceil(wait / 1000) })
-  }
-
-  #uncount(throttle: Throttle): void {
-    const { username, address } = this.#who(throttle)
-    for (const key of [...username, ...address]) throttle.memory.reward(key)
   }
 
   /** Counts the attempt as a failure in this process, at once: simultaneous guesses must not exceed the limit. */

@@ -27,22 +27,23 @@ export class Throttle {
     return !this.memory.isEmpty && this.memory.get(clientOf(ip)) !== null
   }
 
-  keysOf(name: string, ip: string | undefined): FailureKeys {
+  /** `username` and `address` have a key for each of {@link networksOf}. `failing` exists while the widest has a failure. */
+  keysOf(name: string, ip: string | undefined) {
     const networks = networksOf(ip)
     // Redis must not learn usernames.
     const start = `${this.space}user:${digestOf(spellingOf(name))}`
     const username = networks.map((network) => `${start}@${network}`)
     const address = networks.map((network) => `${this.space}address:${network}`)
-    return { username, address, failing: clientOf(ip) }
+    return { username, address, all: [...username, ...address], failing: clientOf(ip) }
   }
 
-  count({ username, address, failing }: FailureKeys): void {
-    for (const key of [...username, ...address]) this.memory.penalty(key)
+  count({ all, failing }: FailureKeys): void {
+    for (const key of all) this.memory.penalty(key)
     this.memory.set(failing, 1, this.settings.window * 1000)
   }
 
   /** Counts a failure in Redis too, from which this process learns what others have counted. */
-  async share({ username, address }: FailureKeys): Promise<void> {
+  async share({ all }: FailureKeys): Promise<void> {
     const { redis, memory } = this
     if (redis === null) return
     const share = async (key: string): Promise<void> => {
@@ -50,7 +51,7 @@ export class Throttle {
       // Redis has a lower count where a success in another process has reset it.
       if (counted?.consumedPoints) memory.set(key, counted.consumedPoints, counted.msBeforeNext)
     }
-    await Promise.all([...username, ...address].map(share))
+    await Promise.all(all.map(share))
   }
 
   /** Milliseconds until the next attempt, by username and address. @param everywhere - also ask Redis: a round trip */
@@ -79,13 +80,7 @@ export async function sharedCounters(
   return openRedisCounters(settings, settings.redis, log)
 }
 
-export interface FailureKeys {
-  /** Count the failures of a username in each of {@link networksOf}. */
-  readonly username: readonly string[]
-  readonly address: readonly string[]
-  /** A key that exists for as long as a failure of the widest network is counted. */
-  readonly failing: string
-}
+export type FailureKeys = ReturnType<Throttle['keysOf']>
 
 /** Made at its first use: from a literal, V8 would make the set of characters when it loads the package. */
 let ignored: RegExp | undefined

@@ -12,13 +12,8 @@ import type { UserService } from '../../types/user-service.js'
 /** Whether a user service may get a value: databases fail at NUL, and ORMs return the first row for `undefined`. */
 export function isUsableName(name: unknown): name is string | number {
   if (typeof name === 'number') return Number.isFinite(name)
-  return (
-    typeof name === 'string' &&
-    name !== '' &&
-    !isTooLong(name) &&
-    name.isWellFormed() &&
-    !controlCharacter.test(name)
-  )
+  if (typeof name !== 'string' || name === '' || isTooLong(name)) return false
+  return name.isWellFormed() && !controlCharacter.test(name)
 }
 
 export function isTooLong(name: string): boolean {

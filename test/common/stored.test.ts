@@ -15,7 +15,6 @@ const stored: Record<string, unknown> = {
   'a number': 1,
   'a bigint': 1n,
   'a row': { id: 1, email: null },
-  'a map': new Map([[1, 1]]),
   'a row whose only column is null': { secondFactor: null },
   'rows (Drizzle)': [{ id: 1 }],
   'an instance': new (class Row {
@@ -38,7 +37,6 @@ const stored: Record<string, unknown> = {
   Kysely: [{ numUpdatedRows: 1n, numChangedRows: 1n }],
   'node:sqlite': { changes: 1, lastInsertRowid: 3 },
   libsql: { ...libsql, rowsAffected: 1 },
-  D1: d1(1),
   mssql: { recordsets: [], recordset: undefined, output: {}, rowsAffected: [1] },
   'rows of other drivers': { rows: [{ id: 1 }] },
 }
@@ -50,7 +48,6 @@ const notStored: Record<string, unknown> = {
   undefined: undefined,
   'an empty text': '',
   NaN,
-  'an empty set': new Set(),
   'no rows (Drizzle)': [],
   pg: { ...pg, rowCount: 0 },
   Prisma: { count: 0 },
@@ -68,12 +65,14 @@ const notStored: Record<string, unknown> = {
   'Kysely insert': { insertId: undefined, numInsertedOrUpdatedRows: 0n },
   'node:sqlite': { changes: 0, lastInsertRowid: 3 },
   libsql: { ...libsql, rowsAffected: 0 },
-  D1: d1(0),
   mssql: { recordsets: [], output: {}, rowsAffected: [0] },
   'no rows of other drivers': { rows: [] },
   Cassandra: { rows: [{ '[applied]': false }], rowLength: 1 },
 }
 const unclear: Record<string, unknown> = {
+  'D1, stored': d1(1),
+  'D1, not stored': d1(0),
+  'a map': new Map([[1, 1]]),
   'a text': 'a secret',
   'a function': () => true,
   'a negative number': -1,

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
-import { lifeOf } from '../../lib/cookies/reply.js'
+import { lifeOf } from '../../lib/cookies/feature.js'
 import { appWith, bearer, logLines, passwords, secret, standardOptions } from '../helpers/app.js'
 import { setNodeEnv } from '../helpers/environment.js'
 import { cookieApp, cookiesOf, linesOf, tls } from '../helpers/cookies.js'

@@ -3,7 +3,7 @@ import { setTimeout as later } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { AuthenticationError, IssuerEvent } from '../../lib/index.js'
 import { KeySource } from '../../lib/issuers/key-source.js'
-import { limits } from '../../lib/issuers/limits.js'
+import { limits } from '../../lib/issuers/keys.js'
 import { resolveIssuers } from '../../lib/issuers/options.js'
 import {
   clockOf,

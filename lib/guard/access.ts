@@ -80,7 +80,7 @@ function finish(guarded: Guarded, needs: Needs, user: AuthUser): void {
 }
 
 /** The scopes or roles of a user: from a test, from the app, or else from the token or from the user. */
-export function grantedTo(
+function grantedTo(
   user: AuthUser,
   request: FastifyRequest,
   registration: Registration,

@@ -32,6 +32,7 @@ function readResult(result: unknown): boolean | undefined {
   if (typeof result === 'boolean' || !result) return Boolean(result)
   if (typeof result === 'number' || typeof result === 'bigint') return result > 0 || undefined
   if (typeof result !== 'object' || result instanceof Error) return undefined
+  if (result instanceof Map || result instanceof Set) return result.size > 0
   const votes = Array.isArray(result) ? votesOfList(result) : votesOf({ ...result })
   return votes.every((vote) => vote === votes[0]) ? votes[0] : undefined
 }

@@ -47,7 +47,6 @@ export function stepTokens<Claims extends object>(
       const exp = Math.floor(Date.now() / 1000) + expiresIn
       return service.generateTokenWithClaims({ ...claims, path, exp }, method, { typ })
     },
-    /** @throws what `invalid` makes */
     read(token: string, isOurs: (claims: Claims) => boolean = () => true): Claims {
       const claims = verified(token)
       if (claims.path === path && isOurs(claims as Claims)) return claims as Claims

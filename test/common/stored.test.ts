@@ -15,6 +15,7 @@ const stored: Record<string, unknown> = {
   'a number': 1,
   'a bigint': 1n,
   'a row': { id: 1, email: null },
+  'a map': new Map([[1, 1]]),
   'a row whose only column is null': { secondFactor: null },
   'rows (Drizzle)': [{ id: 1 }],
   'an instance': new (class Row {
@@ -48,6 +49,7 @@ const notStored: Record<string, unknown> = {
   undefined: undefined,
   'an empty text': '',
   NaN,
+  'an empty set': new Set(),
   'no rows (Drizzle)': [],
   pg: { ...pg, rowCount: 0 },
   Prisma: { count: 0 },
@@ -72,7 +74,6 @@ const notStored: Record<string, unknown> = {
 const unclear: Record<string, unknown> = {
   'D1, stored': d1(1),
   'D1, not stored': d1(0),
-  'a map': new Map([[1, 1]]),
   'a text': 'a secret',
   'a function': () => true,
   'a negative number': -1,

@@ -209,6 +209,8 @@ async function initialize(record: AppRecord, registration: Registration): Promis
   requireDefault(registration)
   const all = [...record.registered].flatMap((scope) => registrationOf(scope) ?? [])
   checkSharedKeys(all)
+  const withSecondFactor = all.filter(({ secondFactor }) => secondFactor !== undefined)
+  for (const each of all) for (const one of withSecondFactor) each.withSecondFactor.add(one)
   for (const each of all) for (const feature of each.features) feature.check?.(each, all)
   const callEach = (step: 'ready' | 'stop' | 'close') => async (): Promise<void> => {
     for (const feature of features) await feature[step]?.()

@@ -194,7 +194,7 @@ function contents({ files }) {
 /** What a script or a declaration file imports, but for its comments. */
 function specifiersOf(text) {
   const code = text.replaceAll(/\/\*[^]*?\*\/|^\s*\/\/.*/gm, '')
-  const pattern = /(?<!\.)\b(?:from|import|require)\s*\(?\s*(['"])([^'"()]+)\1/g
+  const pattern = /(?<!\.)\b(?:from|import|require)\s*\(?\s*(['"])([^'"()\s]+)\1/g
   return new Set([...code.matchAll(pattern)].map(([, , specifier]) => specifier))
 }
 

@@ -25,7 +25,7 @@ const files = folders
  * they run again where it is installed; so are those that take long, or change what others need. The first row counts.
  */
 const shared = Object.entries({
-  '': 'feature|app/fastify|browser/(passkeys-)?pages|passwords/engine-(node|none)|flows/(apps-browser|bcrypt-work|cross-site-browser|demo|demo-page|deploy-without-downtime|docs-page|faults-under-load|late-import|login-with-(browser|processes)|rotation)|request/storage|sessions/(startup|stores/faults)|(accounts|api-keys|passkeys|second-factor)/processes|login-with/identities|recipes/(accounts|audit-log|identities|passkeys|second-factor)',
+  '': 'feature|app/fastify|browser/(passkeys-)?pages|passwords/engine-(node|none)|flows/(apps-browser|bcrypt-work|cross-site-browser|demo|demo-page|deploy-without-downtime|docs-page|faults-under-load|late-(import|scenarios)|login-with-(browser|processes)|rotation)|request/storage|sessions/(startup|stores/faults)|(accounts|api-keys|passkeys|second-factor)/processes|login-with/identities|recipes/(accounts|audit-log|identities|passkeys|second-factor)',
   'oidc-provider': 'flows/(login-with|oidc)-provider',
   'flows-more': 'flows/(clock|context|diagnostics|openapi|password-queue|throttle)',
   'examples-mcp': 'examples/mcp.*',

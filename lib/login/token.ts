@@ -104,7 +104,7 @@ export function claimsMaker(
   }
 }
 
-/** In place of `login.claims`, which may reject the user, where nobody logs in. */
+/** In place of `login.claims`, which may reject the user, where there is no login. */
 export const noClaims = () => ({})
 
 /** The option `accounts` could not find the sessions of the user. */

@@ -33,7 +33,7 @@ export class PasskeyTools {
 
   /**
    * The user of a handle, which an authenticator returns and a client may have made up. Only a `sub` finds a user, and no
-   * other name does, such as an address. Nothing slow is asked for a user who is found, since nobody has proved anything yet.
+   * other name does, such as an address. Nothing slow is asked for a user who is found, since the client has proved nothing yet.
    * @throws (rejects) ERR_AUTH_PASSKEY_INVALID
    */
   async ownerOf(handle: string, request: FastifyRequest): Promise<Owner> {

@@ -63,7 +63,6 @@ export function create(context: FeatureContext<ResolvedSecondFactor>): Feature {
     },
     routes: () => secondFactorRoutes(path, tools),
     check(registration, all) {
-      for (const each of all) each.withSecondFactor.add(registration)
       const { userService } = registration.options
       const related = all.filter(({ options }) => isSameService(userService, options.userService))
       tools.family = related.flatMap(({ app: { authn } }) =>

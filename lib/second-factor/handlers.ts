@@ -97,7 +97,7 @@ export const enable: Handle = async (tools, { token, code }, request, reply) => 
     tools.tell('enabled', sub, request)
     return { ...body, recoveryCodes: shown }
   } catch (error) {
-    // Nobody has seen the recovery codes, and older sessions may go on.
+    // The recovery codes were not shown, and older sessions may go on.
     const now = await tools.store.find(sub, request)
     const undo = (each: object) =>
       tools.store.factorOf(each, sub)?.id === after.id ? { after: before } : {}

@@ -181,8 +181,8 @@ t.test('create decides over a taken address, and its errors are told apart', asy
 
 t.test('create gets the verified address, a hash and the request', async (t) => {
   const given: [NewAccount, unknown][] = []
-  const create = (account: NewAccount, { body }: FastifyRequest) =>
-    void given.push([account, body]) as undefined
+  const create = (account: NewAccount, { body }: FastifyRequest): undefined =>
+    void given.push([account, body])
   const { send, tokenOf } = await accountsApp(t, { create })
   const token = await tokenOf('/sign-up', { email: dora })
   const payload = { token, password: newPassword, name: 'Dora', email: 'bob@example.com' }
@@ -192,7 +192,7 @@ t.test('create gets the verified address, a hash and the request', async (t) => 
 })
 
 t.test('an invitation is a link to sign up, with data that nobody can change', async (t) => {
-  const create = (account: NewAccount) => void given.push(account) as undefined
+  const create = (account: NewAccount): undefined => void given.push(account)
   const given: NewAccount[] = []
   const { app, send, mails } = await accountsApp(t, { signUp: false, create })
   t.equal((await app.inject({ method: 'POST', url: '/sign-up' })).statusCode, 404)

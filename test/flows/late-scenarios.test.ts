@@ -522,7 +522,9 @@ const { authn } = await import('../../lib/index.js')
 const given: AnyAuthnOptions = { authenticator: { scheme: 'Bearer', authenticate: () => null } }
 register = (app, options = {}) =>
   app.register(authn, typeof options === 'function' ? options : { ...given, ...options })
-shared = async (app) => void (await register(app))
+shared = async (app) => {
+  await register(app)
+}
 forAutoload = { authn, given }
 
 async function outcome(app: App, t: Test, name: string): Promise<string> {

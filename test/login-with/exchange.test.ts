@@ -17,6 +17,7 @@ const unavailable = [503, 'ERR_AUTH_PROVIDER_UNAVAILABLE'] as const
 /** A row: what an endpoint answers, the status and the code that the browser gets, and what the reason says. */
 type Row = [answer: Answer, status: number, code: string, reason: RegExp]
 
+const closed = 'a connection that breaks'
 const faults: Readonly<Record<string, Row>> = {
   'status 500': [json({}, 500), ...unavailable, /500/],
   'status 503 with invalid_grant as text': [
@@ -37,7 +38,7 @@ const faults: Readonly<Record<string, Row>> = {
   'a number': [json('7'), ...unavailable, /200/],
   'a list': [json('[]'), ...unavailable, /200/],
   'a body of 300 KiB': [json(`{"a":"${'a'.repeat(300 * 1024)}"}`), ...unavailable, /bytes/],
-  'a connection that breaks': [(r) => void r.destroy(), ...unavailable, /failed/],
+  [closed]: [(r) => void r.destroy(), ...unavailable, /failed/],
   'a body that breaks': [
     (r) =>
       void r
@@ -136,9 +137,12 @@ t.test('a response of an endpoint that is not good is no login', async (t) => {
         t.notOk(logged.includes(secret), `${title}: no secret in the log`)
       }
       t.match(last(), { code, provider: 'corp', reason }, title)
-      t.ok(
-        provider.take().filter((each) => each === path).length === 1,
-        `${title}: no second request`,
+      // A closed connection may be an unused one of before. A code is never sent twice.
+      const requests = what === closed && path !== '/token' ? 2 : 1
+      t.equal(
+        provider.take().filter((each) => each === path).length,
+        requests,
+        `${title}: how often it is asked`,
       )
     }
   }

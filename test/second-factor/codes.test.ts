@@ -9,7 +9,8 @@ const invalid = '403 ERR_AUTH_CODE_INVALID'
 const tooMany = '429 ERR_AUTH_TOO_MANY_ATTEMPTS'
 const tokens = '200 tokens'
 
-t.setTimeout(120_000)
+// As long as a program of several tests may take.
+t.setTimeout(270_000)
 
 /** Tries a code of alice, whose password is right, after so many seconds. */
 type Try = (code: string, seconds?: number) => Promise<string>

@@ -178,6 +178,6 @@ t.test('a wrong code, and an app without the option', async (t) => {
   const setting = await attacked(t, {}, { cookies: true })
   const report = await factorAttacks(setting.app, { login, code: () => 'aaaa-aaaa-aaaa-aaaa' })
   t.match(report.problems, [{ case: 'a right code', status: 403 }])
-  const other = await factorApp(t, {}, { secondFactor: undefined })
+  const other = await factorApp(t, {}, { secondFactor: undefined, sessions: { mfa: true } })
   await t.rejects(factorAttacks(other.app, { login, code: () => '' }), { code: 'ERR_AUTH_TESTING' })
 })

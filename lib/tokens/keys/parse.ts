@@ -94,6 +94,9 @@ export function parsePair(
     const source = files.has(value) ? ` (file ${JSON.stringify(value)})` : ''
     const wrong: Wrong = (problem, remedy) => keyError(nameOf(half), `${problem}${source}.`, remedy)
     const pem = pemOf(files.get(value) ?? value)
+    const label = half === 'private' ? 'PRIVATE KEY' : '(?:PUBLIC KEY|CERTIFICATE)'
+    const [, , more] = pem.split(new RegExp(`\n-----BEGIN [^-\n]*${label}-----(?=\n)`))
+    if (more !== undefined) wrong('holds more than one key', 'Leave the one that is to be used.')
     const key =
       half === 'private' ? parsePrivate(pem, pair.passphrase, wrong) : parsePublic(pem, wrong)
     checkFit(traitsOf(key), algs, wrong)
@@ -119,16 +122,16 @@ export function parsePair(
 }
 
 /**
- * PEM in the lines that OpenSSL reads. RFC 7468 §3 allows any white space in them, as YAML leaves it, and in environment
- * variables line ends are often escaped.
+ * PEM in the lines that OpenSSL reads. RFC 7468 §3 allows white space of ASCII in them, as YAML leaves it; OpenSSL overlooks any
+ * other at their ends. In environment variables line ends are often escaped. Text before BEGIN on its line makes a comment of it.
  */
 function pemOf(text: string): string {
-  const lines = text.split(/(?:\\+r)?\\+n|\\+r|\r?\n|\r/).map((line) => line.trim())
   const inLines = (_: string, begin: string, base64: string, end: string): string =>
-    ['', begin, ...(base64.replaceAll(/\s/g, '').match(/.{1,64}/g) ?? []), end, ''].join('\n')
-  return lines
-    .join('\n')
-    .replaceAll(/(-----BEGIN [^-]+-----)([\w+/=\s]+)(-----END [^-]+-----)/g, inLines)
+    [begin, ...(base64.replaceAll(/\s/g, '').match(/.{1,64}/g) ?? []), end].join('\n')
+  return `\n${text.replace(/^\ufeff/, '')}\n`
+    .replaceAll(/[^ -~\r\n]/g, (other) => ('\t\v\f'.includes(other) ? ' ' : '?'))
+    .replaceAll(/ *(?:(?:\\+r)?\\+n|\\+r|\r\n?|\n) */g, '\n')
+    .replaceAll(/(?<=\n)(-----BEGIN [^-]+-----)([\w+/= \n]+)(-----END [^-]+-----)(?=\n)/g, inLines)
 }
 
 function traitsOf({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): KeyTraits {
@@ -137,7 +140,7 @@ function traitsOf({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): KeyTr
 }
 
 /** A variable in an .env file without quotes ends with its first line. */
-const withLines = 'with all its lines, each with a line end or \\n (is the variable in quotes?)'
+const withLines = 'with all its lines, nothing else in them, and line ends or \\n (quoted in .env)'
 
 function parsePrivate(pem: string, passphrase: string | undefined, wrong: Wrong): KeyObject {
   try {
@@ -146,7 +149,7 @@ function parsePrivate(pem: string, passphrase: string | undefined, wrong: Wrong)
     if (/BEGIN (?:\w+ )?PUBLIC KEY|BEGIN CERTIFICATE/.test(pem)) {
       return wrong('holds a public key', 'Give the private key of the pair.')
     }
-    if (!pem.includes('ENCRYPTED') || !/^-----END/m.test(pem)) {
+    if (!pem.includes('ENCRYPTED') || !/\n-----BEGIN [^]*\n-----END .*-----\n/.test(pem)) {
       return wrong('is not a private key in PEM', `Give PKCS#8 PEM ${withLines}.`)
     }
     return wrong(

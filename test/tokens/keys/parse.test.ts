@@ -12,6 +12,7 @@ import type { JwtConfig, KeyPairConfig, SigningMethod } from '../../../types/jwt
 const rsa = { private: privatePem(keys.rsa.privateKey), public: publicPem(keys.rsa.publicKey) }
 const ec = { private: privatePem(keys.p256.privateKey), public: publicPem(keys.p256.publicKey) }
 const certificate = certificateOf(keys.p256.privateKey, keys.p256.publicKey)
+const certificatePem = pemOf('CERTIFICATE', certificate)
 const pkcs1 = keys.rsa.publicKey.export({ type: 'pkcs1', format: 'der' })
 
 /** Whether a configuration makes and accepts the tokens that the other one does. */
@@ -171,8 +172,6 @@ t.test('keys are accepted in every form of PEM', async (t) => {
   ]
   const folded = (pem: string): string => pem.trim().replaceAll('\n', ' ')
   spellings.push(['spaces for line ends', folded(rsa.private), folded(rsa.public)])
-  const quoted = (pem: string): string => `"${pem.replaceAll('\n', '\\n')}"`
-  spellings.push(['\\n spelled out, and in quotes', quoted(rsa.private), quoted(rsa.public)])
   const longLine = (pem: string): string => pem.replaceAll(/([\w+/])\n(?=[\w+/])/g, '$1')
   spellings.push(['one long line', longLine(rsa.private), longLine(rsa.public)])
   const comment = 'Bag Attributes\n  friendlyName: a key\n'
@@ -205,6 +204,55 @@ t.test('keys are accepted in every form of PEM', async (t) => {
     t.ok(isSame({ rsa: spelled }, { rsa }, 'RS256'), `encrypted ${type}, \\n spelled out`)
   }
   t.ok(isSame({ rsa: { ...rsa, passphrase: 'of no use' } }, { rsa }, 'RS256'))
+})
+
+t.test('only a key on lines of its own is used, and only one', async (t) => {
+  const old = privatePem(moreKeys.otherRsa.privateKey)
+  const oldPublic = publicPem(moreKeys.otherRsa.publicKey)
+  const [folded, escaped] = [' ', '\\n'].map((end) => old.trim().replaceAll('\n', end)) as [
+    string,
+    string,
+  ]
+  const comments = [`# ${folded}`, `# ${escaped}`, `OLD="${escaped}\\n"`, `OLD="${old.trim()}"`]
+  const used: [string, string][] = [
+    ...comments.map((comment): [string, string] => [`${comment}\n${rsa.private}`, rsa.public]),
+    [`${old.replaceAll('\n', '\u00a0\n')}${rsa.private}`, rsa.public],
+    [`${rsa.private}${comments.join('\n')}`, rsa.public],
+    [rsa.private + oldPublic, `# ${oldPublic.trim().replaceAll('\n', ' ')}\n${rsa.public}`],
+  ]
+  for (const [priv, pub] of used)
+    t.ok(isSame({ rsa }, { rsa: { private: priv, public: pub } }, 'RS256'), priv.slice(0, 40))
+  const one = rsa.private.trim()
+  const inside = ['\u00a0', '\u0085', '\u2003', '\u2028', '\u3000', '\ufeff'].flatMap((space) => [
+    one.replace(/([\w+/]{30})\n?/, `$1${space}`),
+    one.replaceAll('\n', space),
+    one.replaceAll('\n', `${space}\n`),
+  ])
+  const privates = [
+    ...inside,
+    `key: ${one}`,
+    `${one} foo`,
+    `"${one}"`,
+    `KEY="${one.replaceAll('\n', '\\n')}"`,
+    JSON.stringify({ old: folded, new: one }),
+    JSON.stringify({ old, new: one }),
+    old + one,
+    `${one}\n${old}`,
+    `${folded}\n${one}`,
+    `${escaped}\\n${one}`,
+    `${old.replace(/-----END.*/, '')}${one}`,
+    `OLD="\n${old}"\nNEW="\n${one}\n"`,
+  ]
+  const publics = [oldPublic + rsa.public, `key: ${rsa.public}`, certificatePem + rsa.public]
+  const pairs = [
+    ...privates.map((text) => ({ private: text })),
+    ...publics.map((text) => ({ public: text })),
+  ]
+  for (const [index, pair] of pairs.entries()) {
+    const { code, message } = thrownBy(() => new JwtService({ rsa: pair }))
+    t.equal(code, 'ERR_AUTH_KEY', String(index))
+    t.match(message, /jwt\.rsa\.(?:private|public)": .*(?:Give|Leave) /)
+  }
 })
 
 /** An option with its value, what the error says, and what else is in the pair. */

@@ -1,11 +1,12 @@
+import { EventEmitter } from 'node:events'
 import { faultOf } from '../errors/errors.js'
 import type { FaultCode } from '../../types/errors.js'
 
 /** Members of what drivers and ORMs return that count changed rows. Cassandra says in `[applied]` whether there is one. */
 const counts =
-  /^(?:rowCount|affected_?[rR]ows|rows_?[aA]ffected|nModified|num(?:Affected|Deleted|InsertedOrUpdated|Updated)Rows|numberOfRecordsUpdated|\[applied\])$/
-/** MongoDB returns several of these, of which one is enough. */
-const mongoCounts = /^(?:(?:inserted|modified|upserted|deleted)Count|insertedId)$/
+  /^(?:row_?[cC]ount|affected_?[rR]ows|rows_?[aA]ffected|nModified|num(?:Affected|Deleted|InsertedOrUpdated)Rows|numberOfRecordsUpdated|\[applied\])$/
+/** MongoDB and Kysely return several of these, of which one is enough. */
+const anyOf = /^(?:(?:insert|modifi|upsert|delet)edCount|insertedId|num(?:Updat|Chang)edRows)$/
 /** Counts and lists of rows, whose names a column of the app may have too. */
 const shared = /^(?:count|changes|affected|rows|recordset)$/
 /** Members that no row of the app has, and that say nothing themselves. */
@@ -31,7 +32,8 @@ export function notFound(code: FaultCode, name: string, reader: string): Error {
 function readResult(result: unknown): boolean | undefined {
   if (typeof result === 'boolean' || !result) return Boolean(result)
   if (typeof result === 'number' || typeof result === 'bigint') return result > 0 || undefined
-  if (typeof result !== 'object' || result instanceof Error) return undefined
+  const isOther = [Error, EventEmitter, Uint8Array].some((kind) => result instanceof kind)
+  if (typeof result !== 'object' || isOther) return undefined
   if (result instanceof Map || result instanceof Set) return result.size > 0
   const votes = Array.isArray(result) ? votesOfList(result) : votesOf({ ...result })
   return votes.every((vote) => vote === votes[0]) ? votes[0] : undefined
@@ -39,25 +41,33 @@ function readResult(result: unknown): boolean | undefined {
 
 const isGiven = (value: unknown): boolean => value !== null && value !== undefined
 
-/** An array of postgres.js has a count of its own. */
-const votesOfList = (list: readonly unknown[] & { readonly count?: unknown }) =>
-  list.length === 0 && !Object.hasOwn(list, 'count')
-    ? [false]
-    : [...list, list.count].filter(isGiven).map(readResult)
+/** What a function in SQL returns for a no, as drivers spell it: also '0', the byte of a BIT, and a list of such. */
+const isNothing = (value: unknown): boolean =>
+  Array.isArray(value) || value instanceof Uint8Array
+    ? (value as unknown[]).every(isNothing)
+    : !value || (typeof value === 'string' && Number(value) === 0)
 
-function votesOf(object: object) {
+/** An array of postgres.js has a count of its own. In TypeORM it follows the list of rows, of which an UPDATE has none. */
+function votesOfList(list: readonly unknown[] & { readonly count?: unknown }) {
+  if (list.length === 0 && !Object.hasOwn(list, 'count')) return [false]
+  const isCounted = Array.isArray(list[0]) && list[0].length === 0 && typeof list[1] === 'number'
+  return [...list.slice(Number(isCounted)), list.count].filter(isGiven).map(readResult)
+}
+
+function votesOf(object: { readonly rows?: readonly unknown[]; readonly rowsAffected?: unknown }) {
+  // libsql does not count the rows of RETURNING.
+  if (object.rowsAffected === 0 && object.rows?.[0]) return [readResult(object.rows)]
   const valuesOf = (kind: RegExp, isOf = true): unknown[] =>
     Object.entries(object).flatMap(([name, value]) => (kind.test(name) === isOf ? [value] : []))
   const lists = valuesOf(shared).filter(Array.isArray)
   const counted = [...valuesOf(counts), ...valuesOf(shared).filter((each) => !Array.isArray(each))]
   const votes = counted.filter(isGiven).map(readResult)
-  const ofMongo = valuesOf(mongoCounts)
-  if (ofMongo.length > 0) votes.push(ofMongo.some((count) => isGiven(count) && count !== 0))
+  const ofAny = valuesOf(anyOf)
+  if (ofAny.length > 0) votes.push(!ofAny.every(isNothing))
+  if (valuesOf(/^(?:acknowledged|ok|success)$/).some(isNothing)) votes.push(undefined)
   for (const list of lists)
     if (list.length > 0 || counted.length + votes.length === 0) votes.push(readResult(list))
   const columns = valuesOf(shared, false)
-  const isAnswer = [counts, mongoCounts, marks].some((kind) => valuesOf(kind).length > 0)
-  if (isAnswer || columns.length === 0) return votes
-  // A row of `select store(…)` holds a result itself.
-  return [...votes, columns.some((value) => value !== false && value !== 0) || undefined]
+  const isRow = columns.length > 0 && ![counts, anyOf, marks].some((kind) => valuesOf(kind).length)
+  return isRow ? [...votes, !columns.every(isNothing) || undefined] : votes
 }

@@ -1,4 +1,5 @@
 // What drivers and ORMs resolve to, as they return it.
+import { EventEmitter } from 'node:events'
 import t from 'tap'
 import { isStored } from '../../lib/common/stored.js'
 
@@ -16,7 +17,8 @@ const stored: Record<string, unknown> = {
   'a bigint': 1n,
   'a row': { id: 1, email: null },
   'a map': new Map([[1, 1]]),
-  'a row whose only column is null': { secondFactor: null },
+  'a row with columns of nothing': { name: '', admin: false, logins: 0n, tags: [], id: 1 },
+  'a row of a date': { at: new Date() },
   'rows (Drizzle)': [{ id: 1 }],
   'an instance': new (class Row {
     id = 1
@@ -35,9 +37,13 @@ const stored: Record<string, unknown> = {
   Sequelize: [1],
   'Sequelize with returning': [1, [{ id: 1 }]],
   TypeORM: { raw: [], affected: 1, generatedMaps: [] },
+  'TypeORM, in SQL': [[], 1],
   Kysely: [{ numUpdatedRows: 1n, numChangedRows: 1n }],
+  'Kysely, with the same value': [{ numUpdatedRows: 1n, numChangedRows: 0n }],
+  'Kysely merge': [{ numChangedRows: 1n }],
   'node:sqlite': { changes: 1, lastInsertRowid: 3 },
   libsql: { ...libsql, rowsAffected: 1 },
+  'libsql with RETURNING': { ...libsql, rows: [{ id: 1 }], rowsAffected: 0 },
   mssql: { recordsets: [], recordset: undefined, output: {}, rowsAffected: [1] },
   'rows of other drivers': { rows: [{ id: 1 }] },
 }
@@ -63,7 +69,10 @@ const notStored: Record<string, unknown> = {
   Sequelize: [0],
   'Sequelize with returning': [0, []],
   TypeORM: { raw: [], affected: 0, generatedMaps: [] },
+  'TypeORM, in SQL': [[], 0],
   Kysely: [{ numUpdatedRows: 0n }],
+  'Kysely merge': [{ numChangedRows: 0n }],
+  'a count by the name of SQL': { row_count: 0n },
   'Kysely insert': { insertId: undefined, numInsertedOrUpdatedRows: 0n },
   'node:sqlite': { changes: 0, lastInsertRowid: 3 },
   libsql: { ...libsql, rowsAffected: 0 },
@@ -97,7 +106,21 @@ const unclear: Record<string, unknown> = {
   'members that contradict each other': { count: 1, affectedRows: 0 },
   'rows, and a count of none': { rowCount: 0, rows: [{ id: 1 }] },
   'a row with a column that counts nothing': { id: 1, count: 0 },
-  'the result of a function': { store: false },
+  'an empty list of rows, and columns, of mysql2': [[], [{ name: 'id' }]],
+  'libsql, with the result of a function': { ...libsql, rows: [{ f: null }], rowsAffected: 0 },
+  'pg, with null of a function': { ...pg, rowCount: 1, rows: [{ store: null }] },
+  'MongoDB without a write concern': { acknowledged: false, insertedId: 'x' },
+  'a Buffer': Buffer.from('secret'),
+  'the query of a driver without promises': Object.assign(new EventEmitter(), { sql: 'secret' }),
+  ...Object.fromEntries(
+    [null, undefined, false, 0, 0n, '0', '0.00', '', [], [null], Buffer.alloc(1)].flatMap(
+      (value, index) =>
+        ['store', 'data', 'results', 'docs'].map((name) => [
+          `${name} of nothing, ${index}`,
+          [{ [name]: value, second: null }],
+        ]),
+    ),
+  ),
   'an error in a result': { error: 'taken' },
 }
 

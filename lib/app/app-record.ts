@@ -16,6 +16,8 @@ export function createRecord(root: FastifyInstance, scopes: readonly FastifyInst
     // `isVoid`: it makes no scope, so that its mark has no effect. Marks are checked when the app gets ready, since
     // nothing would catch an error of a plugin that is loaded later.
     scopes: [] as { readonly options: object; readonly mark: unknown; readonly isVoid: boolean }[],
+    /** What was registered with a scope of its own. `server`: that scope, or the one around it. */
+    groups: [] as { readonly options: object; readonly server: FastifyInstance }[],
     /** Hooks that are undefined in the options of `app.register`, for a warning. */
     undefinedHooks: [] as string[],
     registered: new Set<FastifyInstance>(),

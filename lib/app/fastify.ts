@@ -50,7 +50,7 @@ type Register = (this: FastifyInstance, plugin: unknown, options: unknown) => un
  */
 export function watchRegister(
   root: FastifyInstance,
-  look: (plugin: unknown, options: unknown, isComputed: boolean) => unknown,
+  look: (plugin: unknown, given: unknown, isComputed: boolean, server: FastifyInstance) => unknown,
 ): void {
   const register = root.register as unknown as Register
   const watched: Register = function watched(given, options) {
@@ -58,14 +58,14 @@ export function watchRegister(
       let plugin = given
       const loaded = isThenable(given) ? given.then((module) => (plugin = module)) : given
       const compute = options as (parent: FastifyInstance) => unknown
-      const late = (parent: FastifyInstance): unknown => look(plugin, compute(parent), true)
+      const late = (parent: FastifyInstance): unknown => look(plugin, compute(parent), true, parent)
       return register.call(this, loaded, late)
     }
-    if (!isThenable(given)) return register.call(this, given, look(given, options, false))
+    if (!isThenable(given)) return register.call(this, given, look(given, options, false, this))
     // A plugin from `import()` is known later, and its options are changed then.
     const own = { ...(options as object | undefined) }
     const loaded = given.then((module: unknown) => {
-      Object.assign(own, look(module, own, false))
+      Object.assign(own, look(module, own, false, this))
       return module
     })
     return register.call(this, loaded, own)
@@ -150,10 +150,10 @@ export function configOf(request: FastifyRequest): object | undefined {
   return context === undefined ? request.routeOptions.config : context.config
 }
 
-/** Whether Fastify reads a body with a method, which `addHttpMethod()` can change; true also where that is unknown. */
-export function mayReadBody(root: FastifyInstance, method: string): boolean {
+/** The methods with which Fastify reads no body, which `addHttpMethod()` can change; none where they are unknown. */
+export function bodylessMethods(root: FastifyInstance): ReadonlySet<string> {
   const methods = hiddenOf<{ bodyless?: Set<string> }>(root, 'fastify.acceptedHTTPMethods')
-  return methods?.bodyless?.has(method) !== true
+  return methods?.bodyless ?? new Set()
 }
 
 /** Whether Fastify has added a HEAD route to a GET route. It is recognised by the hook that drops the body. */

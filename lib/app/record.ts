@@ -3,14 +3,14 @@ import { declaredProperty, isDeclared } from '../common/objects.js'
 import { wrongMark } from '../errors/errors.js'
 import { guardAgain } from '../guard/again.js'
 import { guard } from '../guard/guarded-request.js'
-import { checkBeside, isMark, markScope, parseMark, scopeMarkOf } from '../marks/mark.js'
+import { checkGroup, isMark, markScope, parseMark, scopeMarkOf } from '../marks/mark.js'
 import { createRecord, type AppRecord } from './app-record.js'
 import {
+  bodylessMethods,
   configOf,
   hasCors,
   isShared,
   loadedLate,
-  mayReadBody,
   nameOfPlugin,
   onInstance,
   onRouteFirst,
@@ -51,7 +51,7 @@ export function recordOf(app: FastifyInstance): AppRecord {
       readScope(record, server, options as object)
     }
     // The hook onRegister has read the mark of a scope that starts, unless it comes from a function.
-    return look(func, options, isStarting && scopeMarkOf(server)?.scope !== server)
+    return look(func, options, isStarting && scopeMarkOf(server)?.scope !== server, server)
   })
   root.addHook('onReady', async () => unknown.forEach((scope) => markScope(scope, unknownMark)))
   return record
@@ -62,12 +62,15 @@ const unknownMark = `unknown, because ${loadedLate}`
 
 function listen(root: FastifyInstance, scopes: readonly FastifyInstance[]) {
   const record = createRecord(root, scopes)
+  const unguarded: RouteOptions[] = []
   records.set(root, record)
   const watching = watchOf(root, scopes)
   onRouteFirst(scopes, function declare(options) {
     record.routes.push(declareRoute(options, this, record.routes))
-    // Later, since an `onRoute` hook of another plugin may replace its hooks.
-    if (record.isProtected) void this.after(() => guardBody(root, options))
+    if (!record.isProtected) return
+    // Later, since an `onRoute` hook of another plugin may replace its hooks; and once for many, since `after()` takes long.
+    if (unguarded.push(options) > 1) return
+    void this.after(() => guardBodies(root, unguarded.splice(0)))
   })
   root.addHook('onReady', (done) => {
     // Another copy of the package may be the one that is registered.
@@ -79,14 +82,15 @@ function listen(root: FastifyInstance, scopes: readonly FastifyInstance[]) {
     record.instances.push(instance)
     readScope(record, instance, options)
   })
-  function look(plugin: unknown, options: unknown, isComputed: boolean): unknown {
-    const own: object = options ?? {}
+  function look(plugin: unknown, given: unknown, isComputed: boolean, server: FastifyInstance) {
+    const own: object = given ?? {}
+    if (!isShared(plugin)) record.groups.push({ options: own, server })
     if (hasVoidMark(plugin, own, isComputed)) {
       record.scopes.push({ options: own, mark: declaredProperty(own, 'auth'), isVoid: true })
     }
-    const place = `app.register(…, { prefix: ${prefixOf(own)} })`
+    const place = placeOf(own)
     record.undefinedHooks.push(...undefinedHooks(own).map((hook) => `${hook} of ${place}`))
-    return watching(plugin, options)
+    return watching(plugin, given)
   }
   return { record, look }
 }
@@ -100,19 +104,19 @@ function readScope({ scopes }: AppRecord, scope: FastifyInstance, options: objec
   if (scopeMarkOf(scope)?.scope !== scope) markScope(scope, mark)
 }
 
-function prefixOf(options: object): string | undefined {
-  return JSON.stringify(declaredProperty(options, 'prefix'))
+function placeOf(options: object, more = ''): string {
+  return `app.register(…, { prefix: ${JSON.stringify(declaredProperty(options, 'prefix'))}${more} })`
 }
 
 function checkScope({ options, mark, isVoid }: AppRecord['scopes'][number]): void {
-  const place = `app.register(…, { prefix: ${prefixOf(options)}, auth })`
+  const place = placeOf(options, ', auth')
   if (mark === undefined) {
     wrongMark(
       `${place}: found auth: undefined, which has no effect, so the routes inside would be open; expected a mark such as auth: true, or none.`,
     )
   }
   parseMark(mark, place)
-  if (!isVoid) return checkBeside(options, place, 'options', 'beside auth')
+  if (!isVoid) return
   wrongMark(
     `${place}: the mark has no effect, because the plugin is wrapped by fastify-plugin (as @fastify/autoload is) or its options are a function. Mark its routes, register it inside a plain plugin with a mark, or with @fastify/autoload write { dir, options: { auth } }.`,
   )
@@ -124,10 +128,13 @@ function hasVoidMark(plugin: unknown, options: object, isComputed: boolean): boo
   return isMark(declaredProperty(options, 'auth'))
 }
 
-/** Lets requests to a route be authenticated again after their body. Others pay nothing: each hook takes 1 % of a request. */
-function guardBody(root: FastifyInstance, options: RouteOptions): void {
-  if (!methodsOf(options.method).some((method) => mayReadBody(root, method))) return
-  options.preValidation = [options.preValidation ?? [], guardAgain].flat()
+/** Lets requests to routes be authenticated again after their body. Others pay nothing: each hook takes 1 % of a request. */
+function guardBodies(root: FastifyInstance, routes: readonly RouteOptions[]): void {
+  const bodyless = bodylessMethods(root)
+  for (const options of routes) {
+    if (methodsOf(options.method).every((method) => bodyless.has(method))) continue
+    options.preValidation = [options.preValidation ?? [], guardAgain].flat()
+  }
 }
 
 /**
@@ -142,9 +149,13 @@ export function protectApp(record: AppRecord): void {
   root.addHook('onRequest', (request, reply, done) =>
     guard(request, reply, done, configOf(request)),
   )
-  for (const { options } of record.routes) guardBody(root, options)
+  guardBodies(
+    root,
+    record.routes.map(({ options }) => options),
+  )
   root.addHook('onReady', async () => {
     record.scopes.forEach(checkScope)
+    for (const { options, server } of record.groups) checkGroup(options, server, placeOf(options))
     checkRoutes(record)
     record.isReady = true
   })

@@ -68,12 +68,13 @@ function requireFree(
   others: readonly DeclaredRoute[],
 ): void {
   const folded = url.toLowerCase()
-  const own = others
-    .filter((other) => other.url.toLowerCase() === folded)
-    .map(({ options }) => pluginRouteOf(options))
-    .find((each) => each !== undefined && methodsOf(method).includes(each.method))
-  if (own === undefined) return
-  if (server.hasRoute({ method: own.method, url, constraints })) throwTaken(own, url)
+  for (const other of others) {
+    const own = pluginRouteOf(other.options)
+    // In this order, since an app may have thousands of routes.
+    if (own === undefined || other.url.toLowerCase() !== folded) continue
+    const isOurs = methodsOf(method).includes(own.method)
+    if (isOurs && server.hasRoute({ method: own.method, url, constraints })) throwTaken(own, url)
+  }
 }
 
 /**

@@ -40,13 +40,13 @@ export function basicAuthenticator<Stored extends object>(
     return registration.passwords.basicCheck({
       userService: service,
       passwordField: field,
-      // Also where another registration has the same users: a password alone must not go around their second factor.
+      // A password alone must not go around a second factor. Another registration may find the same users by a service
+      // of its own, and then the field tells.
       isClosed: (user) =>
-        [...withSecondFactor].some(
-          (each) =>
-            (each === registration || isSameService(service, each.options.userService)) &&
-            each.secondFactor?.isOn(user) === true,
-        ),
+        [...withSecondFactor].some((each) => {
+          const isSame = each === registration || isSameService(service, each.options.userService)
+          return each.secondFactor?.isOn(user, !isSame)
+        }),
     })
   })
 

@@ -1,7 +1,7 @@
 import * as Type from '@sinclair/typebox/type'
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import { ifUnset, wrongMark } from '../errors/errors.js'
-import { isDeclared, ownProperty } from '../common/objects.js'
+import { declaredProperty, isDeclared, ownProperty } from '../common/objects.js'
 import { nonEmpty, oneOf, oneOrMore, options, schemaProblemOf } from '../options/check.js'
 import { levelSchemas, neededNames, needSchemas } from './access.js'
 import type { AuthMarkObject, AuthMode } from '../../types/marks.js'
@@ -98,17 +98,32 @@ export function routeName({ method, url }: Pick<RouteOptions, 'method' | 'url'>)
 }
 
 /** Members that developers put beside a mark by mistake, where they belong into it. */
-const misplaced = ['scope', 'scopes', 'role', 'roles', 'permissions', 'mfa', 'fresh']
+const levels = ['mfa', 'fresh']
+const all = ['scope', 'scopes', 'role', 'roles', 'permissions', ...levels]
 
-/** @param at - what `given` is called @param where - in relation to the mark @throws ERR_AUTH_MARK */
-export function checkBeside(given: object, place: string, at: string, where: string): void {
-  const key = misplaced.find((each) => isDeclared(given, each))
+/** @param at - what `from` is called @param how - in relation to the mark @throws ERR_AUTH_MARK */
+function checkBeside(from: object, place: string, at: string, how: string, keys = all): void {
+  const key = keys.find((each) => isDeclared(from, each))
   if (key === undefined) return
   const other = key.startsWith('role') ? `role: '…'` : `scope: '…'`
-  const member = { mfa: 'mfa: true', fresh: 'fresh: 600' }[key] ?? other
+  const member = { mfa: 'mfa: true', fresh: 'fresh: 600', auth: 'mode: true' }[key] ?? other
   wrongMark(
-    `${place}: found ${at}.${key} ${where}, where it has no effect; expected it in the mark: auth: { ${member} }. If your own code reads ${at}.${key}, give it another name there, such as my${key[0]?.toUpperCase()}${key.slice(1)}.`,
+    `${place}: found ${at}.${key} ${how}, where it has no effect; expected it in the mark: auth: { ${member} }. If your own code reads ${at}.${key}, give it another name there, such as my${key[0]?.toUpperCase()}${key.slice(1)}.`,
   )
+}
+
+/** Rejects what belongs into the mark of a group in its other options, unless it may be for the plugin itself. */
+export function checkGroup(options: object, server: FastifyInstance, place: string): void {
+  const config = declaredProperty(options, 'config') ?? {}
+  const mark = declaredProperty(config, 'auth')
+  const at = 'options.config'
+  if (mark !== false && isMark(mark)) checkBeside(config, place, at, 'of a group', ['auth'])
+  if (isDeclared(options, 'auth')) checkBeside(options, place, 'options', 'beside auth')
+  else if (scopeMarkOf(server) === undefined) return
+  for (const [name, given] of Object.entries({ options, [at]: config })) {
+    const keys = levels.filter((each) => typeof declaredProperty(given, each) !== 'object')
+    checkBeside(given, place, name, 'in a scope with a mark', keys)
+  }
 }
 
 /** Rejects a mark that has no effect: beside `config`, in `schema`, undefined, or with some of its members beside it. */
@@ -117,7 +132,8 @@ export function checkPlaces(options: RouteOptions): void {
   const isMarked = markIn(config) !== undefined
   const where = `${isMarked ? 'beside' : 'without'} config.auth`
   checkBeside(config, routeName(options), 'config', where)
-  if (isMarked) return checkBeside(options, routeName(options), 'options', where)
+  checkBeside(options, routeName(options), 'options', where, isMarked ? all : levels)
+  if (isMarked) return
   const found = Object.hasOwn(config, 'auth')
     ? 'config.auth: undefined'
     : ownProperty(options, 'auth') !== undefined

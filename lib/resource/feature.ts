@@ -40,18 +40,29 @@ export function create(context: Context): Feature {
   }
 }
 
-function checkRoutes({ log, resolved }: Context, ...[routes, unmarked]: CheckRoutes): void {
+function checkRoutes({ root, log, resolved }: Context, ...[routes, unmarked]: CheckRoutes): void {
   const { identifier, scopesSupported } = resolved
   const folded = (path: string): string => `${path}/`.replace('//', '/').toLowerCase()
-  const address = folded(new URL(identifier).pathname)
-  // A preflight has no credentials.
-  const open = unmarked.find(
-    ({ name, url }) => folded(url) === address && !name.startsWith('OPTIONS '),
-  )
-  if (open !== undefined) {
-    wrongOption(
-      `option "resource": found ${open.name} at the address of ${identifier} without a mark, so it would be open, expected config: { auth: true } there, or { auth: false } if it is public.`,
-    )
+  const { pathname } = new URL(identifier)
+  const address = folded(pathname)
+  const { caseSensitive } = { ...root.initialConfig, ...root.initialConfig.routerOptions }
+  const any: Record<string, string> = { '/': '(/[^/]+)?', ':': '[^/]+', '*': '.*' }
+  const partOf = (text: string): string => any[text.charAt(0)] ?? `\\${text}`
+  // Patterns of parameters count as if they matched.
+  const isAt = ({ url }: { url: string }): boolean => {
+    const source = url.replace(/\/$/, '').replace(/\/:[^/]*\?$|:[^/]*|\*.*|[^\w/]/g, partOf)
+    return new RegExp(`^${source}/?$`, caseSensitive === false ? 'i' : '').test(pathname)
+  }
+  // The router prefers paths to parameters, and both to wildcards.
+  const rank = ({ url }: { url: string }): number => (url.includes('*') ? 2 : +url.includes(':'))
+  for (const open of unmarked) {
+    // A preflight has no credentials.
+    if (!isAt(open) || open.name.startsWith('OPTIONS ')) continue
+    if (routes.some((each) => isAt(each) && rank(each) < rank(open))) continue
+    const found = `option "resource": found ${open.name} at the address of ${identifier} without a mark, so it would be open, expected config: { auth: true } there, or { auth: false } if it is public.`
+    // Pages are often served by GET /*.
+    if (rank(open) === 0 || !/^(GET,)?(GET|HEAD) /.test(open.name)) wrongOption(found)
+    log.warn(`fastify-authn: ${found}`)
   }
   // Parameters and wildcards may match anything.
   const isBelow = ({ url }: { url: string }): boolean =>

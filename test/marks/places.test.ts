@@ -3,8 +3,8 @@ import fp from 'fastify-plugin'
 import type { FastifyInstance, RouteShorthandOptions } from 'fastify'
 import t from 'tap'
 import { guard } from '../../lib/guard/guarded-request.js'
-import type { AuthMark } from '../../lib/index.js'
-import { appWith, bearer, secret, userService } from '../helpers/app.js'
+import { authn, type AuthMark } from '../../lib/index.js'
+import { appWith, bearer, fastify, secret, userService } from '../helpers/app.js'
 import { startupError } from '../helpers/flows.js'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
@@ -36,6 +36,7 @@ t.test('auth, role or scope in a wrong place of a route makes startup fail', asy
     ['fresh without a mark', { config: { fresh: 600 } }, /config\.fresh without/],
     ['mfa in config, auth beside it', { auth: true, config: { mfa: true } }, /config\.mfa/],
     ['mfa of the route itself', { config: { auth: true }, mfa: true }, /options\.mfa/],
+    ['mfa of the route itself, without a mark', { mfa: true }, /options\.mfa/],
     ['permissions', { config: { permissions: ['read'] } }, /config\.permissions .*auth: { scope: /],
     ['a role that is not set', { config: { role: undefined } }, /config\.role/],
   ]
@@ -91,6 +92,42 @@ t.test('members of a mark beside the mark of a scope make startup fail', async (
   }
   const other = { mfa: true, scope: ['email'] }
   t.equal(await start((app) => void app.register(plain, other)), undefined, 'of other plugins')
+})
+
+t.test('mfa and fresh in options of a group in a marked scope make startup fail', async (t) => {
+  const plain = async (inner: FastifyInstance): Promise<void> => void inner.get('/x', ok)
+  class Options {
+    get mfa(): boolean {
+      return true
+    }
+  }
+  const marked = (declare: (scope: FastifyInstance) => unknown) => (app: FastifyInstance) =>
+    app.register(async (scope) => void declare(scope), { auth: true })
+  const inner = (options: object | (() => object)) =>
+    marked((scope) => scope.register(plain, options))
+  const own = (options: object) => (app: FastifyInstance) => app.register(plain, options)
+  for (const [name, add] of Object.entries({
+    'an inner group': inner({ mfa: true }),
+    'its prototype': inner(new Options()),
+    'its computed options': inner(() => ({ fresh: 600 })),
+    'its config': inner({ config: { fresh: 600 } }),
+    'the config of the group': own({ auth: true, config: { mfa: true } }),
+    'a mark in the config of an inner group': inner({ config: { auth: { mfa: true } } }),
+    'a mark in the config of a group without a mark': own({ config: { auth: true } }),
+    'a route': marked((scope) => scope.get('/x', { mfa: true } as object, ok)),
+  })) {
+    t.match(await start(add), { code: 'ERR_AUTH_MARK', message: /has no effect/ }, name)
+  }
+  const options = { mfa: { issuer: 'a' }, role: 'a', config: { auth: { url: 'b' }, fresh: {} } }
+  t.equal(await start(inner(options)), undefined, 'options of a plugin')
+  t.equal(await start(inner({ config: 'a.json' })), undefined, 'a config that is text')
+  const error = await startupError(async () => {
+    const app = fastify(t)
+    await app.register(authn, { userService: userService(), jwt: { secret }, auth: true })
+    await app.register(plain, { mfa: true } as object)
+    await app.ready()
+  })
+  t.match(error, { code: 'ERR_AUTH_MARK' }, 'the mark of the registration')
 })
 
 t.test('auth of a scope may be a getter or an inherited member of its options', async (t) => {

@@ -13,12 +13,24 @@ const within = (prefix: string, declare: (app: TestApp) => unknown) => (app: Tes
   app.register(async (inner) => void declare(inner), { prefix })
 
 t.test('startup fails for a route without a mark at the address of the resource', async (t) => {
-  const rows: [path: string, declare: (app: TestApp) => unknown, isOpen: boolean][] = [
+  type Row = [string, (app: TestApp) => unknown, isOpen: boolean, settings?: object]
+  const rows: Row[] = [
     ['/mcp', (app) => app.post('/mcp', ok), true],
     ['/mcp', (app) => app.all('/mcp', ok), true],
     ['/mcp', (app) => app.get('/mcp', ok).post('/mcp', marked, ok), true],
     ['/mcp', (app) => app.post('/mcp/', ok), true],
-    ['/mcp', (app) => app.post('/MCP', ok), true],
+    ['/mcp', (app) => app.post('/MCP', ok), false],
+    ['/mcp', (app) => app.post('/MCP', ok), true, { routerOptions: { caseSensitive: false } }],
+    ...['/*', '*', '/:any', '/:any(^mcp$)', '/mcp/:id?', '/:any?'].map((url): Row => [
+      '/mcp',
+      (app) => app.post(url, ok).post('/mcp/a', marked, ok),
+      true,
+    ]),
+    ['', (app) => app.post('/*', ok), true],
+    ['/mcp', (app) => app.post('/:any', ok).post('/*', marked, ok), true],
+    ['/mcp', (app) => app.post('/*', ok).post('/:any', marked, ok), false],
+    ['/mcp', (app) => app.post('/:a/:b', ok).post('/m:c', ok).post('/mcp', marked, ok), false],
+    ['/mcp', (app) => app.post('/:a/b', ok).post('/x/*', ok).post('/m.p+(a)', ok), false],
     ['/mcp/', (app) => app.post('/mcp', ok), true],
     ['/api/mcp', within('/api', (app) => app.post('/mcp', ok)), true],
     ['/api', within('/api', (app) => app.get('/', ok)), true],
@@ -31,9 +43,9 @@ t.test('startup fails for a route without a mark at the address of the resource'
     ['/mcp', (app) => app.get('/:page', ok).get('/*', ok).post('/mcp', marked, ok), false],
     ['', (app) => app.get('/health', ok).post('/', marked, ok), false],
   ]
-  for (const [index, [path, declare, isOpen]] of rows.entries()) {
+  for (const [index, [path, declare, isOpen, settings]] of rows.entries()) {
     for (const isBefore of [true, false]) {
-      const app = fastify(t)
+      const app = fastify(t, settings)
       const error = await startupError(async () => {
         if (isBefore) await declare(app)
         await app.register(authn, { resource: at(path), issuers })
@@ -58,6 +70,14 @@ t.test('warnings', async (t) => {
     [[], within('/mcp', (app) => app.get('/notes', marked, ok))],
     [[], (app) => app.post('/:tenant', marked, ok)],
     [[], (app) => app.post('/*', marked, ok)],
+    [[/GET \/\* at the address/], (app) => app.get('/*', ok).post('/mcp/notes', marked, ok)],
+    [
+      [/GET,HEAD \/\* at/],
+      (app) =>
+        app.route({ method: ['HEAD', 'GET'], url: '/*', handler: ok }).post('/mcp/a', marked, ok),
+    ],
+    [[], (app) => app.get('/*', ok).post('/mcp', marked, ok)],
+    [[], (app) => app.post('/MCP', ok).post('/mcp', marked, ok)],
     [[], (app) => app.post('/mcp/:id', marked, ok)],
     [[nothing], (app) => app.get('/users/:id', marked, ok)],
     [[], protectedRoute, { identifier: at('') }],

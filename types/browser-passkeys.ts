@@ -13,10 +13,15 @@ export interface Passkeys {
   /**
    * Offers the passkeys in the list that the browser shows at a field with `autocomplete="username webauthn"`, and logs in by the
    * one that the user chooses. Call it once when the page shows its login form. Until the user chooses, it does nothing else:
-   * where passkeys cannot be offered, and as soon as `logIn`, `add` or `autofill` is called, it resolves as if the user had
-   * cancelled. So do all three of them while `logIn` or `add` asks the user.
+   * where passkeys cannot be offered, and as soon as `logIn`, `confirm`, `add` or `autofill` is called, it resolves as if the user had
+   * cancelled. So do all four of them while `logIn`, `confirm` or `add` asks the user.
    */
   autofill(): Promise<SessionResult>
+  /**
+   * Has the user of the session prove by a passkey that it is them, as `confirm` of the session does by a password or a code. Call it in
+   * a click.
+   */
+  confirm(): Promise<SessionResult>
   /** Makes a passkey, and stores it. The `body` is the {@link ListedPasskey}. @param name - shown in the list, at most 64 characters */
   add(name?: string): Promise<PasskeyResult>
   /** Reads the passkeys of the user. The `body` is a {@link PasskeyList}. The browser offers no others from then on, but those that were just added. */

@@ -58,8 +58,6 @@ export interface SecondFactorBodies {
   'second-factor/setup': object
   /** Switches the second factor on, by a code of that app. The `body` of the response has the recovery codes. */
   'second-factor/enable': Pick<FactorFields, 'token' | 'code'>
-  /** Replaces the session by a fresh one of the same user. */
-  'second-factor/confirm': Pick<FactorFields, 'code'>
   /** Makes new recovery codes in place of the old ones. */
   'second-factor/recovery-codes': object
   /** Has all remembered devices ask for a code again. */

@@ -1,5 +1,5 @@
 // This file names no types of Fastify or Node: pages compile it with those of the DOM alone.
-import type { PostBodies } from './browser-routes.js'
+import type { FactorFields, PostBodies } from './browser-routes.js'
 
 /** The options of `createSession`. */
 export interface SessionOptions {
@@ -19,18 +19,51 @@ export interface SessionOptions {
   readonly onChange?: ((change: SessionChange) => void) | undefined
   /**
    * Called when a route asks for more than the login of this session: `fetch` and `post` wait for it. Let the user confirm by
-   * `post('second-factor/confirm', …)`, and resolve to true: the request is repeated. With another result, or after another login,
-   * the 401 is returned. One call serves all requests that wait. Default: none.
+   * `confirm` of the session or of the passkeys: after that, the request is repeated, whatever this function returns. Otherwise, or
+   * after another login, the 401 is returned. One call serves all requests that wait; those that are sent while it runs get their 401.
+   * Default: none.
    */
   readonly onStepUp?: ((needs: StepUp) => unknown) | undefined
 }
 
-/** What a route asks for, in a 401 of the marks `mfa` and `fresh`. */
+/** What is asked for by a 401 that `onStepUp` is called for. */
 export interface StepUp {
   /** Whether it takes more than one factor. */
   readonly mfa: boolean
   /** Seconds since the user was authenticated, at most; null if that does not matter. */
   readonly maxAge: number | null
+  /**
+   * How the user can confirm it: `password`, `code`, `passkey`, or a provider such as `provider:google`. If it is empty, the
+   * user has to log in again, or the server could not be asked.
+   */
+  readonly methods: readonly ConfirmMethod[]
+}
+
+/** A way to confirm that it is the user of the session. */
+export type ConfirmMethod = 'password' | 'code' | 'passkey' | `provider:${string}`
+
+/** What `confirm` sends: the password, a code or a recovery code; that of a passkey comes from `confirm()` of the passkeys. */
+export type Proof =
+  | {
+      /** The password of the user. */
+      readonly password: string
+    }
+  | Pick<FactorFields, 'code'>
+  | Pick<FactorFields, 'token' | 'response'>
+
+/** The `body` of `get('login/confirm')`. */
+export interface Confirmed {
+  /** When the user was authenticated, as an ISO date; missing where that is not known. */
+  readonly authenticated?: string
+  /** Whether it was by more than one factor. */
+  readonly mfa: boolean
+  /** By what the user can prove more. */
+  readonly methods: {
+    /** What would make the session fresh. */
+    readonly fresh: readonly ConfirmMethod[]
+    /** What would make it one of several factors, and fresh. */
+    readonly mfa: readonly ConfirmMethod[]
+  }
 }
 
 /** Keeps one refresh token, and nothing else. */
@@ -111,8 +144,19 @@ export interface Session {
       ? [body?: PostBodies[Route] & { [more: string]: unknown }]
       : [body: PostBodies[Route] & { [more: string]: unknown }]
   ): Promise<SessionResult>
-  /** Reads whether the second factor is on, or the passkeys. @param route - of the option `secondFactor` or `passkeys` */
-  get(route: 'second-factor' | 'passkeys'): Promise<SessionResult>
+  /**
+   * Reads whether the second factor is on, the passkeys, or what this session has proved ({@link Confirmed}).
+   *
+   * @param route - of the option `secondFactor`, `passkeys` or `sessions`
+   */
+  get(route: 'second-factor' | 'passkeys' | 'login/confirm'): Promise<SessionResult>
+  /**
+   * Has the user of the session prove once more that it is them: another session takes the place of this one, on the same
+   * device. A wrong password or code is a 403, and the fifth ends the session.
+   *
+   * @param proof - one of them; `confirm()` of the passkeys is another way
+   */
+  confirm(proof: Proof): Promise<SessionResult>
   /**
    * Begins to link an account at a provider to the user who is logged in. If `ok`, the page has to open the `location` of
    * the `body`. For pages with cookies only.

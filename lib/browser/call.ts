@@ -10,8 +10,6 @@ export interface Answer {
   readonly error?: unknown
 }
 
-const away = 'The server cannot be reached.'
-
 export const failure = (message: string | null, status: number, retryAfter: number | null = null) =>
   Object.assign(new Error(message as string), { status, retryAfter })
 
@@ -50,7 +48,13 @@ export const call = async (
     return { ok, status, error, body: answer, retryAfter }
   } catch (error) {
     const { status = 0, message, retryAfter = null } = error as Partial<SessionError>
-    return { ok: false, status, error: (status && message) || away, body: null, retryAfter }
+    return {
+      ok: false,
+      status,
+      error: status ? (message as string) : 'The server cannot be reached.',
+      body: null,
+      retryAfter,
+    }
   }
 }
 
@@ -61,7 +65,7 @@ export const persist = async (attempt: () => Promise<SessionResult | undefined>)
     const failed = await attempt()
     if (!failed) return
     const { status, error, retryAfter } = failed
-    const pause = Math.max(pauses.shift() ?? Infinity, retryAfter ?? 0)
+    const pause = Math.max(pauses.shift() ?? Infinity, retryAfter as number)
     if (pause > 10 || (status && status < 500)) throw failure(error, status, retryAfter)
     await sleep(pause * 1000)
   }

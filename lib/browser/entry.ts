@@ -11,9 +11,10 @@ export const shareEntry = (key: string) => {
   return (next?: string): string => {
     entry = next ?? entry
     try {
-      if (!key) return entry
-      if (next) surroundings.localStorage.setItem(key, next)
-      else entry = surroundings.localStorage.getItem(key) ?? ''
+      if (key) {
+        if (next) surroundings.localStorage.setItem(key, next)
+        else entry = surroundings.localStorage.getItem(key) ?? ''
+      }
     } catch {
       key = ''
     }

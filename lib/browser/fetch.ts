@@ -1,30 +1,28 @@
 import { failure, type Send } from './call.js'
 import { leftOf } from './entry.js'
 
-type Remedy = (challenge: string) => Promise<unknown>
+type Remedy = (challenge: string) => unknown
 
 /** Sends requests as the user. */
 export const asUser =
   (base: URL, ready: Promise<void>, shared: () => string, user: () => string, send: Send) =>
-  /** @param stepUp - none where the request has its turn: the user cannot confirm anything meanwhile */
-  (refresh: Remedy, stepUp?: Remedy): Send =>
+  (refresh: Remedy, stepUp: () => Remedy | undefined): Send =>
   async (input, init) => {
+    /** What may help after a 401, each once. */
+    const remedies = [refresh, stepUp()]
     // Other objects are sent to where their string says, whatever their `url` is.
     let request = input instanceof Request && input
     const target = new URL(request ? request.url : input, base)
-    const { origin } = target
-    if (origin !== base.origin) throw new TypeError(`${origin} is not ${base.origin}`)
+    if (target.origin !== base.origin) throw new TypeError(`The server is ${base.origin}`)
     await ready
     let id = user()
     // A token with less than ten seconds left may expire on its way.
     if (leftOf(shared()) < 10_000) await refresh('')
     id ||= user()
-    if (user() && user() !== id) throw failure('Another user has logged in.', 401)
+    if (user() && user() !== id) throw failure('The user changed.', 401)
     // Streams of Node are no `ReadableStream`.
     const body = Object(init?.body) as Record<string | symbol, unknown>
     const isStream = body['getReader'] ?? body[Symbol.asyncIterator]
-    /** What may help after a 401, each once. */
-    const remedies = [refresh, stepUp]
     for (;;) {
       const seen = shared()
       const sent = request || target
@@ -32,8 +30,9 @@ export const asUser =
       if (request && id && !init?.body) request = request.clone()
       const response = await send(sent, init)
       if (response.status !== 401 || !id || user() !== id) return response
-      const challenge = response.headers.get('www-authenticate') ?? ''
-      const kind = Number(/insufficient_user/.test(challenge))
+      const challenge = response.headers.get('www-authenticate') as string
+      // insufficient_user_authentication (RFC 9470)
+      const kind = Number(/_user_auth/.test(challenge))
       const remedy = remedies[kind]
       if (!remedy) return response
       // Otherwise another request has refreshed, or asked the user, since this one was sent.

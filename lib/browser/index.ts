@@ -3,11 +3,12 @@
  * @module fastify-authn/browser
  */
 
-import type { Session, SessionOptions, SessionResult } from '../../types/browser.js'
+import type { Session, SessionOptions, SessionResult, StepUp } from '../../types/browser.js'
 import { call, failure, persist, type Answer, type Send } from './call.js'
 import { idOf, leftOf, shareEntry } from './entry.js'
 import { asUser } from './fetch.js'
 import { ignore, limited, shareRuns, surroundings } from './surroundings.js'
+import { stepUps, type Ask } from './step-up.js'
 import { takeTurns } from './turns.js'
 
 export type * from '../../types/browser.js'
@@ -18,8 +19,13 @@ export type * from '../../types/browser-routes.js'
  *
  * @throws TypeError if `url` or `login` is no address, or if `url` is missing outside of a browser
  */
-export function createSession(options: SessionOptions = {}): Session {
-  const { url = '/', login = '/login', tokens, onChange, onStepUp } = options
+export function createSession({
+  url = '/',
+  login = '/login',
+  tokens,
+  onChange,
+  onStepUp,
+}: SessionOptions = {}): Session {
   const here = surroundings.location?.origin
   const base = new URL(url, here)
   const loginUrl = new URL(login, base).href
@@ -62,11 +68,8 @@ export function createSession(options: SessionOptions = {}): Session {
     accessToken = ''
     shared(reason)
     tellChange()
-    try {
-      await tokens?.set(null)
-    } catch {
-      // The token that is left there is revoked.
-    }
+    // If that fails, the token that is left there is revoked.
+    await (async () => tokens?.set(null))().catch(ignore)
   }
 
   const ready = (async () => {
@@ -106,40 +109,53 @@ export function createSession(options: SessionOptions = {}): Session {
           (answer, sent) => id === user() && keep(answer as Answer, sent, id),
           stop,
         )
-        const { ok, status } = refreshed
-        if (ok || user() !== id) return undefined
-        return status === 401 || (tokens && status === 400) ? end('expired') : refreshed
+        if (refreshed.ok || user() !== id) return undefined
+        return refreshed.status === 401 || (tokens && refreshed.status === 400)
+          ? end('expired')
+          : refreshed
         // Two refreshes at once are harmless: the `grace` of the server gives both the same tokens.
       }, 5000)
     })
     return user() !== ''
   }
   const renew = shareRuns(() => exchange(alone))
-  const stepUp = shareRuns(async (challenge) =>
-    onStepUp?.({
-      mfa: /acr_values/.test(challenge),
-      maxAge: Number(/max_age="(\d+)/.exec(challenge)?.[1]) || null,
-    }),
-  )
+
+  /** The id of the login that a confirmation, or a second factor that was switched on, has renewed last. */
+  let confirmed: string | false | undefined
+  const confirm = (proof?: object) => request('login/confirm', proof)
+  const tell = async (needs: StepUp) => {
+    const id = user()
+    confirmed = ''
+    await onStepUp?.(needs)
+    return id === user() && id === confirmed
+  }
+  const stepUp = stepUps(confirm, onStepUp && tell)
   const fetches = asUser(base, ready, shared, user, send)
   const fetchLater = fetches(renew, stepUp)
-  // Who has its turn refreshes in it, and cannot ask the user.
-  const fetchInTurn = fetches(() => exchange((go) => go()))
 
-  const request = (route: string, body?: object): Promise<SessionResult> => {
-    const isDirect = /^log[io]/.test(route)
+  /** @param ask - asks the user after it had its turn, so that what they confirm can have one */
+  const request = async (route: string, body?: object, ask?: Ask): Promise<SessionResult> => {
     const isLogout = route === 'logout'
-    const changes = /^log(?!.*options)|finish|delete|d.change|r.(enable|confirm)/.test(route)
+    // All logins and …/finish, second-factor/enable, password/change, account/delete.
+    const changes = body && /^log(?!.*opt)|finish|r.en|d.c|delete/.test(route)
+    const isDirect = changes && /^log(?!.*confirm)/.test(route)
+    let asked: Promise<unknown> | undefined
+    const fetchNow = fetches(
+      changes ? () => exchange((go) => go()) : renew,
+      () => ask && ((challenge) => void (asked = ask(challenge).catch(ignore))),
+    )
     const run = async (): Promise<SessionResult> => {
       const result = await call(
-        isDirect ? send : changes ? fetchInTurn : fetchLater,
+        isDirect ? send : fetchNow,
         route === 'login' ? loginUrl : new URL(route.replace(/^login/, path), path),
         isLogout ? withToken(body) : body,
         (answer, sent) =>
-          /^logout|delete/.test(route)
+          isLogout || /delete/.test(route)
             ? end('logout')
             : // Without an answer, the account was created, but its user has to log in.
-              changes && answer && keep(answer, sent, /^second.f/.test(route) && user()),
+              changes &&
+              answer &&
+              keep(answer, sent, (confirmed = /confirm|r.en/.test(route) && user())),
       )
       if (!isLogout || result.status !== 401) return result
       await end('logout')
@@ -148,16 +164,16 @@ export function createSession(options: SessionOptions = {}): Session {
         ? result
         : { ...result, ok: true, error: null }
     }
-    // The others may take as long as a mail: no login waits for them.
-    if (!changes) return run()
     if (isDirect) refreshing?.abort()
-    return alone(run)
+    // The others may take as long as a mail: no login waits for them.
+    const result = await (changes ? alone(run) : run())
+    return (await asked) ? request(route, body) : result
   }
 
   const show = (): void => {
     if (surroundings.document?.hidden) return
     tellChange()
-    if (leftOf(shared()) < 0) renew('').catch(ignore)
+    if (leftOf(shared()) < 0) renew().catch(ignore)
   }
   surroundings.addEventListener?.('storage', tellChange, { signal })
   surroundings.document?.addEventListener('visibilitychange', show, { signal })
@@ -170,11 +186,12 @@ export function createSession(options: SessionOptions = {}): Session {
     url: path,
     fetch: fetchLater,
     logIn: (body = {}) => request('login', body),
-    post: (route, body: object = {}) => request(route, body),
+    post: (route, body: object = {}) => request(route, body, stepUp()),
     get: request,
+    confirm: (proof) => confirm(Object(proof) as object),
     link: (provider, body = {}) => call(fetchLater, `${path}/${provider}/link`, body, ignore),
     logOut: ({ everywhere = false } = {}) => request('logout', { everywhere }),
-    refresh: () => ready.then(() => renew('')),
+    refresh: () => ready.then(renew),
     close: () => closed.abort(),
   }
 }

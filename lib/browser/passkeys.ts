@@ -16,6 +16,8 @@ interface Surroundings {
     signalAllAcceptedCredentials?(known: object): Promise<unknown>
   }
 }
+/** Sends what the browser has made of a challenge. */
+type Finish = (proof: { token: string; response: object }) => Promise<SessionResult>
 type Ceremony = 'create' | 'get'
 type Ask = (options: object) => Promise<Credential>
 interface Credential {
@@ -23,21 +25,24 @@ interface Credential {
   readonly type: string
   readonly response: Readonly<Record<string, ArrayBuffer | null>> & { getTransports?(): string[] }
 }
+interface Identified {
+  id: string | Uint8Array
+}
 /** What the server asks for. Bytes are texts in base64url. */
 interface Challenge {
   readonly token: string
   readonly publicKey: {
-    readonly challenge: string
-    readonly user?: { readonly id: string }
-    readonly excludeCredentials?: readonly { readonly id: string }[]
+    challenge: string | Uint8Array
+    readonly rp?: object
+    readonly user?: Identified
+    readonly excludeCredentials?: Identified[]
+    readonly allowCredentials?: Identified[]
   }
 }
 
 const parts = 'clientDataJSON attestationObject authenticatorData signature userHandle'.split(' ')
-/** Milliseconds, less than the 10 minutes for which a challenge can be used. */
-const renewal = 540_000
 const cancelled = { ok: false, status: 0, error: null, body: null, retryAfter: null }
-const exists = { ...cancelled, error: 'This device has a passkey already.', code: 'exists' }
+const exists = { ...cancelled, error: 'There is a passkey already.', code: 'exists' }
 const ignore = (): void => undefined
 
 // A browser has one request at a time for a page, which may call `createPasskeys` several times.
@@ -45,8 +50,8 @@ const ignore = (): void => undefined
 let autofilling: AbortController | undefined
 /** Resolves when the browser has dropped that request. */
 let ended: Promise<unknown> | undefined
-/** Whether `logIn()` or `add()` is asking the user. */
-let isBusy = false
+/** What `logIn()`, `confirm()` or `add()` is about; '' if there is none. `add()` may wait for `confirm()` until the user is asked. */
+let busy: Ceremony | '' = ''
 
 /** Safari fails if another request begins before that. */
 function endAutofill(): Promise<unknown> | undefined {
@@ -64,46 +69,50 @@ export function createPasskeys(session: Session): Passkeys {
   /** Gets a challenge, has the browser ask the user, and sends the response. */
   async function run(
     kind: Ceremony,
-    route: 'passkeys' | 'login/passkey',
-    more: object = {},
+    finish: Finish = (proof) => session.post('login/passkey', proof),
     signal?: AbortSignal,
   ): Promise<SessionResult> {
     if (!signal) {
       // A second click: the first one is still asking.
-      if (isBusy) return cancelled
-      isBusy = true
+      if (finish === session.confirm ? busy === 'get' : busy) return cancelled
+      busy = kind
       await endAutofill()
     }
     try {
-      const begun = await session.post(`${route}/options`, {})
+      const begun = await session.post(
+        kind === 'get' ? 'login/passkey/options' : 'passkeys/options',
+      )
       // A page that only offers passkeys shows no error of them.
       if (!begun.ok) return signal ? cancelled : begun
+      if (!signal) busy = 'get'
       const { token, publicKey } = begun.body as Challenge
       const asked = navigator.credentials[kind]({
         publicKey: decoded(publicKey),
-        ...(signal && { mediation: 'conditional', signal }),
+        mediation: signal && 'conditional',
+        signal,
       })
       ended = asked.catch(ignore)
-      return await session.post(route, { token, response: encoded(await asked), ...more })
+      return await finish({ token, response: encoded(await asked) })
     } catch (error) {
       const { name, message } = error as Error
       if (/NotAllowed|Abort/.test(name)) return cancelled
       // The texts of browsers are in no language of the page.
       return /InvalidState/.test(name) ? exists : { ...cancelled, error: message }
     } finally {
-      if (!signal) isBusy = false
+      if (!signal) busy = ''
     }
   }
 
   async function autofill(): Promise<SessionResult> {
-    if (isBusy) return cancelled
+    if (busy) return cancelled
     const before = endAutofill()
     let round = (autofilling = new AbortController())
     await before
     if (!(await support?.isConditionalMediationAvailable?.())) return cancelled
     for (;;) {
-      const timer = setTimeout(() => round.abort(), renewal)
-      const result = await run('get', 'login/passkey', {}, round.signal)
+      // A challenge can be used for 10 minutes.
+      const timer = setTimeout(() => round.abort(), 540_000)
+      const result = await run('get', undefined, round.signal)
       clearTimeout(timer)
       // What ends it for good takes `autofilling` away.
       if (result !== cancelled || !round.signal.aborted || autofilling !== round) return result
@@ -125,10 +134,13 @@ export function createPasskeys(session: Session): Passkeys {
 
   return {
     isSupported: Boolean(support),
-    logIn: () => run('get', 'login/passkey'),
+    logIn: () => run('get'),
+    confirm: () => run('get', session.confirm),
     autofill,
     async add(name) {
-      const result = await run('create', 'passkeys', { name })
+      const result = await run('create', (proof) =>
+        session.post('passkeys', { ...proof, name: name as string }),
+      )
       if (result.ok) added.add((result.body as ListedPasskey).id)
       return result
     },
@@ -145,15 +157,15 @@ export function createPasskeys(session: Session): Passkeys {
   }
 }
 
-/** The options of the server with bytes. `parseCreationOptionsFromJSON` is missing in browsers of 2024. */
-function decoded({ challenge, user, excludeCredentials, ...others }: Challenge['publicKey']) {
-  const withBytes = <Item extends { id: string }>(item: Item) => ({ ...item, id: bytesOf(item.id) })
-  return {
-    ...others,
-    challenge: bytesOf(challenge),
-    user: user && withBytes(user),
-    excludeCredentials: excludeCredentials?.map(withBytes),
+/** Turns texts into bytes. `parseCreationOptionsFromJSON` is missing in browsers of 2024. */
+function decoded(publicKey: Challenge['publicKey']): object {
+  // The id of the server stays: it is a domain.
+  const { rp: _rp, ...others } = publicKey
+  for (const item of Object.values(others).flat() as Partial<Identified>[]) {
+    if (item.id) item.id = bytesOf(item.id as string)
   }
+  publicKey.challenge = bytesOf(publicKey.challenge as string)
+  return publicKey
 }
 
 /** A response as JSON. The `toJSON()` of browsers fails with the objects of password managers. */
@@ -161,14 +173,13 @@ function encoded({ id, type, response }: Credential): object {
   const sent: Record<string, unknown> = { transports: response.getTransports?.() }
   for (const part of parts) {
     const bytes = response[part]
-    if (bytes) sent[part] = textOf(bytes)
+    if (bytes) {
+      const text = btoa(String.fromCharCode(...new Uint8Array(bytes)))
+      sent[part] = text.replace(/\+/g, '-').replace(/\//g, '_').replace(/=/g, '')
+    }
   }
   return { id, rawId: id, type, response: sent }
 }
 
 const bytesOf = (text: string): Uint8Array =>
   Uint8Array.from(atob(text.replace(/-/g, '+').replace(/_/g, '/')), (byte) => byte.charCodeAt(0))
-
-const signs: Record<string, string> = { '+': '-', '/': '_' }
-const textOf = (bytes: ArrayBuffer): string =>
-  btoa(String.fromCharCode(...new Uint8Array(bytes))).replace(/\W/g, (sign) => signs[sign] ?? '')

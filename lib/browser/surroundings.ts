@@ -28,10 +28,10 @@ export const limited = (milliseconds: number, stop = new AbortController()): Abo
 }
 
 /** Has all who ask while it runs wait for the same run. */
-export const shareRuns = <Result>(run: (given: string) => Promise<Result>) => {
+export const shareRuns = <Result>(run: () => Promise<Result>) => {
   let running: Promise<Result> | undefined
-  return (given: string): Promise<Result> =>
-    (running ??= run(given).finally(() => {
+  return (): Promise<Result> =>
+    (running ??= run().finally(() => {
       running = undefined
     }))
 }

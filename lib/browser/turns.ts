@@ -12,16 +12,16 @@ export const takeTurns = (key: string, turn: Promise<unknown>) => {
   /** @param wait - milliseconds, more than a refresh takes, since its cookies must not arrive after a login */
   return <Result>(run: () => Promise<Result>, wait = 10_000): Promise<Result> => {
     const result: Promise<Result> = turn.then(async () => {
-      await new Promise<void>((resolve) => {
-        if (!locks) return resolve()
-        locks
-          .request(key, { signal: limited(wait) }, () => {
-            resolve()
-            // Other processes see a little later what this one has stored.
-            return result.finally(() => sleep(100))
-          })
-          .catch(resolve)
-      })
+      if (locks)
+        await new Promise<void>((resolve) =>
+          locks
+            .request(key, { signal: limited(wait) }, () => {
+              resolve()
+              // Other processes see a little later what this one has stored.
+              return result.finally(() => sleep(100))
+            })
+            .catch(resolve),
+        )
       return run()
     })
     turn = result.catch(ignore)

@@ -8,14 +8,21 @@ import { clientScript } from '../helpers/browser-client.js'
 import { openPage } from '../helpers/browser.js'
 import { alice, shopOptions, transferRoute } from '../helpers/browser-factors.js'
 import { listen } from '../helpers/flows.js'
+import { blocksOf, readPage } from '../helpers/readme.js'
+import { totpCode } from '../../lib/testing/index.js'
+import { codeNow } from '../helpers/second-factor.js'
 import { findProgram, unlessFound } from '../helpers/programs.js'
 
 t.setTimeout(240_000)
 
 const chromium = findProgram('Chromium')
 const skip = unlessFound('Chromium')
+/** The dialog that docs/guides/browser-client.md shows. */
+const printed = blocksOf(readPage('docs/guides/browser-client.md'))
+const textOf = (part: string) => printed.find(({ text }) => text.includes(part))?.text ?? ''
+const [markup, onStepUp] = [textOf('<dialog>'), textOf('async function onStepUp')]
 const html = `<!doctype html><meta charset="utf-8"><title>shop</title>
-<input autocomplete="username webauthn"><script type="module" src="/page.js"></script>`
+<input autocomplete="username webauthn">${markup}<script type="module" src="/page.js"></script>`
 const files = (apiUrl: string) => ({
   '/': ['text/html', html],
   '/session.js': ['text/javascript', clientScript('index')],
@@ -24,7 +31,9 @@ const files = (apiUrl: string) => ({
     'text/javascript',
     `import { createSession } from '/session.js'
     import { createPasskeys } from '/passkeys.js'
-    globalThis.session = createSession({ url: '${apiUrl}' })
+    const [dialog, form, field] = ['dialog', 'form', 'label input'].map((name) => document.querySelector(name))
+    ${onStepUp}
+    globalThis.session = createSession({ url: '${apiUrl}', onStepUp })
     globalThis.passkeys = createPasskeys(session)`,
   ],
 })
@@ -73,7 +82,7 @@ async function visit(t: Test) {
   }
   const origins: string[] = []
   for (const shop of shops) origins.push(`http://localhost:${await listen(shop)}`)
-  const { options, table } = shopOptions(origins[0] as string)
+  const { options, table, users } = shopOptions(origins[0] as string)
   const api = fastify(t, { forceCloseConnections: true })
   const exposedHeaders = ['retry-after', 'www-authenticate']
   await api.register(cors, { origin: origins, credentials: true, exposedHeaders })
@@ -93,7 +102,7 @@ async function visit(t: Test) {
   }
   await open(origins[0] as string)
   const newTab = async () => open(origins[0] as string, await page.context().newPage())
-  return { page, complaints, origins, table, open, newTab, ...(await authenticatorIn(page)) }
+  return { page, complaints, origins, table, users, open, newTab, ...(await authenticatorIn(page)) }
 }
 
 t.test(
@@ -105,6 +114,7 @@ t.test(
     t.strictSame(await logIn(page), [200, null])
     t.strictSame(await statusOf(page, "passkeys.add('My phone')"), [201, null])
     t.match(table, [{ owner: 1, data: { name: 'My phone', transports: ['internal'] } }])
+    t.strictSame(await statusOf(page, 'passkeys.confirm()'), [200, null])
     const again = (await statusOf(page, 'passkeys.add()')) as [number, string]
     t.match(again, [0, /already|contains/], 'this authenticator has one of this user')
 
@@ -128,6 +138,65 @@ t.test(
     t.strictSame(others, [])
   },
 )
+
+t.test('the dialog of the guide asks for a password, a passkey and a code', { skip }, async (t) => {
+  t.ok(onStepUp.trim().split('\n').length <= 8)
+  const { page, users, complaints } = await visit(t)
+  const press = (name: string) => page.getByRole('button', { name }).click()
+  /** Begins a request, and returns its status when it has ended. */
+  const begin = async (call: string) => {
+    await run(page, `void (globalThis.ending = ${call}.then(({ status }) => status))`)
+    await page.locator('dialog').waitFor()
+    return async () => {
+      const status = await run(page, 'ending')
+      await page.locator('dialog').waitFor({ state: 'hidden' })
+      return status
+    }
+  }
+  const shown = () => page.locator('dialog button:visible').allInnerTexts()
+  const { now } = Date
+  t.teardown(() => {
+    Date.now = now
+  })
+  let ahead = 0
+  /** The server's clock: the login is old. */
+  const grow = () => {
+    ahead += 700_000
+    Date.now = () => now() + ahead
+  }
+  await logIn(page)
+  grow()
+  let end = await begin("passkeys.add('Phone')")
+  t.strictSame(await shown(), ['By this password', 'Cancel'])
+  await page.locator('dialog input').fill('wrong')
+  await press('By this password')
+  await page.locator('dialog[open]').waitFor()
+  await page.locator('dialog input').fill(alice.password)
+  await press('By this password')
+  t.equal(await end(), 201)
+
+  end = await begin("session.fetch('/transfers', { method: 'POST' })")
+  t.strictSame(await shown(), ['By a passkey', 'Cancel'])
+  await press('By a passkey')
+  t.equal(await end(), 200)
+  const setup = "session.post('second-factor/setup').then(({ body }) => body)"
+  const { token, secret } = (await run(page, setup)) as Record<'token' | 'secret', string>
+  const given = JSON.stringify({ token, code: codeNow(secret) })
+  t.strictSame(await statusOf(page, `session.post('second-factor/enable', ${given})`), [200, null])
+  t.ok(users[0]?.secondFactor)
+
+  grow()
+  end = await begin("session.post('second-factor/disable')")
+  t.strictSame(await shown(), ['By this code', 'By a passkey', 'Cancel'])
+  await press('Cancel')
+  t.equal(await end(), 401)
+  end = await begin("session.post('second-factor/disable')")
+  await page.locator('dialog input').fill(totpCode(secret, { at: Date.now() }))
+  await press('By this code')
+  t.equal(await end(), 204)
+  const others = complaints.filter((text) => !text.startsWith('Failed to load resource: '))
+  t.strictSame(others, [])
+})
 
 t.test('autofill logs in, and ends when the user presses the button', { skip }, async (t) => {
   const { page, cdp, authenticatorId } = await visit(t)

@@ -10,7 +10,11 @@ const origin = 'https://shop.example'
 
 type Bytes = Record<string, Uint8Array | string>
 interface Asked {
-  readonly publicKey: Bytes & { user?: Bytes; excludeCredentials?: Bytes[] }
+  readonly publicKey: Bytes & {
+    user?: Bytes
+    excludeCredentials?: Bytes[]
+    allowCredentials?: Bytes[]
+  }
   readonly mediation?: string
   readonly signal?: AbortSignal
 }
@@ -49,8 +53,12 @@ const until: Answer = ({ signal }) =>
 const cancelled = { ok: false, status: 0, error: null, body: null, retryAfter: null }
 
 /** A page with alice, logged in, and a browser that has passkeys unless it is asked otherwise. */
-async function visit(t: Test, support: object | undefined = {}) {
-  const { options } = shopOptions(origin)
+async function visit(
+  t: Test,
+  support: object | undefined = {},
+  onStepUp = async () => false as unknown,
+) {
+  const { options, table } = shopOptions(origin)
   const all = await setUp(t, options)
   const authenticator = virtualPasskey({ origin, rpId: 'shop.example' })
   const asked: Asked[] = []
@@ -79,11 +87,11 @@ async function visit(t: Test, support: object | undefined = {}) {
       },
     },
   })
-  const session = all.open()
+  const session = all.open({ onStepUp })
   t.match(await session.logIn(alice), { ok: true })
   const passkeys = createPasskeys(session)
   all.log()
-  return { ...all, session, passkeys, asked, answers, told }
+  return { ...all, table, session, passkeys, asked, answers, told }
 }
 
 t.test('a passkey is added, logs in, is renamed and removed', async (t) => {
@@ -133,7 +141,7 @@ t.test('who cancels gets no error, and other failures have one', async (t) => {
     ['AbortError', null],
     ['SecurityError', 'the SecurityError'],
   ] as const) {
-    for (const go of [() => passkeys.add(), passkeys.logIn]) {
+    for (const go of [() => passkeys.add(), passkeys.logIn, passkeys.confirm]) {
       answers.push(fail(name))
       t.strictSame(await go(), { ...cancelled, error }, name)
     }
@@ -172,6 +180,7 @@ t.test('autofill logs in by the passkey that the user chooses', async (t) => {
 t.test('autofill has ended when another request begins', async (t) => {
   const { passkeys, answers, asked } = await visit(t)
   await passkeys.add()
+  await passkeys.confirm()
   const events: string[] = []
   /** Takes a while to end, as browsers do. */
   const slow: Answer = (given) =>
@@ -182,6 +191,7 @@ t.test('autofill has ended when another request begins', async (t) => {
     })
   for (const [name, go] of Object.entries({
     logIn: passkeys.logIn,
+    confirm: passkeys.confirm,
     add: () => passkeys.add(),
   })) {
     answers.push(slow, async () => {
@@ -229,6 +239,7 @@ t.test('a second click, and autofill beside the button, are no error', async (t)
     asked.length = 0
     const first = go()
     const clicks = [go, passkeys.autofill, others.logIn, others.autofill, () => others.add()]
+    if (go === passkeys.logIn) clicks.push(passkeys.confirm, others.confirm)
     for (const click of clicks) t.strictSame(await click(), cancelled)
     while (asked.length === 0) await settle()
     for (const click of clicks) t.strictSame(await click(), cancelled)
@@ -245,6 +256,48 @@ t.test('a second click, and autofill beside the button, are no error', async (t)
   t.strictSame(await filled, cancelled, 'of another part of the page')
 })
 
+t.test('a passkey confirms that it is the user, and can add another one', async (t) => {
+  const way = { now: async (): Promise<unknown> => false }
+  const { session, passkeys, asked, answers, log, state, table } = await visit(t, {}, () =>
+    way.now(),
+  )
+  const { id } = (await passkeys.add()).body as { id: string }
+  state.changes.length = 0
+  asked.length = 0
+  log()
+  t.match(await passkeys.confirm(), { ok: true, status: 200, error: null })
+  t.strictSame(log(), ['/login/passkey/options 200', '/login/confirm 200'])
+  t.strictSame(state.changes, [])
+  const [given] = asked
+  t.same(
+    given?.publicKey.allowCredentials?.map((each) => each.id),
+    [Buffer.from(id, 'base64url')],
+  )
+  t.match(await session.get('login/confirm'), {
+    body: { mfa: true, methods: { mfa: ['passkey'] } },
+  })
+
+  // The access token has expired: only as the user, the server lists the passkeys of this one.
+  state.ahead += 900_000
+  asked.length = 0
+  log()
+  t.match(await passkeys.confirm(), { ok: true })
+  t.equal(asked[0]?.publicKey.allowCredentials?.length, 1)
+  t.equal(log()[0], '/login/refresh 200')
+
+  state.ahead += 900_000
+  t.match(await passkeys.add(), { ok: false, status: 401 })
+  const tablet = virtualPasskey({ origin, rpId: 'shop.example' })
+  way.now = async () => {
+    answers.push(() => Promise.reject(new DOMException('', 'NotAllowedError')))
+    t.strictSame(await passkeys.confirm(), cancelled)
+    t.match(await passkeys.confirm(), { ok: true }, 'add() waits for it')
+    answers.push(async ({ publicKey }) => credentialOf(tablet.create(jsonOf(publicKey))))
+  }
+  t.match(await passkeys.add('Tablet'), { ok: true, status: 201 })
+  t.equal(table.length, 2)
+})
+
 t.test('no list takes a new passkey from the browser', async (t) => {
   const { passkeys, told, answer } = await visit(t)
   const { id } = (await passkeys.add()).body as { id: string }
@@ -255,6 +308,7 @@ t.test('no list takes a new passkey from the browser', async (t) => {
     t.match((await passkeys.list()).body, { passkeys: [] })
     t.match(told.at(-1), { allAcceptedCredentialIds: [id] })
   }
+  await passkeys.confirm()
   t.match(await passkeys.remove(id), { ok: true })
   t.strictSame((told.at(-1) as { allAcceptedCredentialIds: string[] }).allAcceptedCredentialIds, [])
 })

@@ -9,7 +9,7 @@ import { root } from '../helpers/project.js'
 const bytes = (code: string): number => gzipSync(code, { level: 9 }).length
 
 for (const [name, exported, most] of [
-  ['index', 'createSession', { shipped: 4000, minified: 2390 }],
+  ['index', 'createSession', { shipped: 4000, minified: 2500 }],
   ['passkeys', 'createPasskeys', { shipped: 1700, minified: 1150 }],
 ] as const) {
   t.test(`fastify-authn/browser, ${name}: one small ES module without imports`, async (t) => {
@@ -28,6 +28,6 @@ t.test('each file of the browser client can be read at once', async (t) => {
   const folder = join(root, 'lib/browser')
   for (const name of readdirSync(folder)) {
     const { length } = readFileSync(join(folder, name), 'utf8').trimEnd().split('\n')
-    t.ok(length <= 180, `${name}: ${length} lines`)
+    t.ok(length <= 200, `${name}: ${length} lines`)
   }
 })

@@ -369,7 +369,7 @@ t.test('a request that waits for a refresh is not sent as another user', async (
   answer('/login/refresh', slow.answer)
   state.ahead = 295_000
   const waiting = session.fetch('/notes', { method: 'POST', body: '{}' })
-  const rejected = t.rejects(waiting, { message: 'Another user has logged in.', status: 401 })
+  const rejected = t.rejects(waiting, { message: 'The user changed.', status: 401 })
   await settle()
   await session.logIn(bob)
   slow.release()

@@ -1,6 +1,8 @@
 // A page: it has the DOM, and no types of Node or Fastify.
 import {
   createSession,
+  type Confirmed,
+  type ConfirmMethod,
   type SessionError,
   type SessionOptions,
   type StepUp,
@@ -13,11 +15,21 @@ const session = createSession({
   onChange: ({ loggedIn, reason }) => {
     document.body.hidden = !loggedIn && reason === 'logout'
   },
-  onStepUp: async ({ mfa, maxAge }: StepUp) => {
+  onStepUp: async ({ mfa, maxAge, methods }: StepUp) => {
     const known: [boolean, number | null] = [mfa, maxAge]
-    return (await session.post('second-factor/confirm', { code: known.join() })).ok
+    const isGoogle: boolean = methods.includes('provider:google')
+    // @ts-expect-error -- no such method
+    void methods.includes('face')
+    if (methods.includes('passkey')) await confirm()
+    else if (methods.includes('code')) await session.confirm({ code: known.join() })
+    else await session.confirm({ password: String(isGoogle) })
+    // @ts-expect-error -- it proves nothing
+    await session.confirm({})
+    // @ts-expect-error -- it is gone
+    await session.post('second-factor/confirm', { code: '' })
   },
 })
+const { confirm } = createPasskeys(session)
 const phone = createSession({
   url: 'https://api.shop.example',
   tokens: { get: () => sessionStorage.getItem('x'), set: async (token: string | null) => token },
@@ -47,6 +59,9 @@ export async function use(form: HTMLFormElement): Promise<string | null> {
   await session.get('second-factor')
   // @ts-expect-error -- no such route
   await session.get('sign-up')
+  const { methods, authenticated, mfa } = (await session.get('login/confirm')).body as Confirmed
+  const fresh: readonly ConfirmMethod[] = mfa ? methods.mfa : methods.fresh
+  void [fresh, authenticated.length]
   const { isSupported, add, list, logIn, autofill, remove, rename } = createPasskeys(session)
   if (isSupported) await Promise.all([logIn(), autofill(), add(), add('My phone')])
   const { passkeys } = (await list()).body as PasskeyList

@@ -13,28 +13,47 @@ const dialog = find('#code', HTMLDialogElement)
 const field = find('#code input', HTMLInputElement)
 
 /**
- * Asks for a code, or for the password, until the server accepts it.
+ * Asks the user to confirm that it is them, until the server accepts it.
  *
- * @param {'code' | 'password'} kind
- * @param {(value: string) => Promise<SessionResult>} send
+ * @param {readonly string[]} methods
+ * @param {(method: string, value: string) => Promise<SessionResult>} send
  * @returns {Promise<SessionResult | null>} null if the user cancels
  */
-async function ask(kind, send) {
+async function ask(methods, send) {
   const problem = find('#code .notice', HTMLElement)
-  const isCode = kind === 'code'
-  find('#code-label', HTMLElement).textContent = isCode ? 'Code, or a recovery code' : 'Password'
-  field.type = isCode ? 'text' : 'password'
-  field.autocomplete = isCode ? 'one-time-code' : 'current-password'
+  const other = find('#code-other', HTMLButtonElement)
+  const typed = methods.filter((method) => method === 'code' || method === 'password')
+  // The code first: it proves more.
+  let [kind = '', second = ''] = typed.sort()
+  find('#code-field', HTMLElement).hidden = kind === ''
+  find('#code-confirm', HTMLElement).hidden = kind === ''
+  field.disabled = kind === ''
+  other.hidden = second === ''
+  for (const method of ['passkey', 'provider']) {
+    const isOffered = methods.some((each) => each.startsWith(method))
+    find(`#code-${method}`, HTMLButtonElement).hidden = !isOffered
+  }
   problem.textContent = ''
   for (;;) {
+    const isCode = kind === 'code'
+    find('#code-label', HTMLElement).textContent = isCode ? 'Code, or a recovery code' : 'Password'
+    other.textContent = isCode ? 'Use the password' : 'Use a code'
+    field.type = isCode ? 'text' : 'password'
+    field.autocomplete = isCode ? 'one-time-code' : 'current-password'
     field.value = ''
     dialog.returnValue = ''
     dialog.showModal()
     await new Promise((resolve) => dialog.addEventListener('close', resolve, { once: true }))
-    if (dialog.returnValue !== 'yes') return null
-    const result = await send(field.value)
-    // With a code, it says that the login has expired; with a password, that it is wrong.
-    if (result.ok || (isCode && result.status === 401)) return result
+    const chosen = dialog.returnValue
+    if (chosen === '' || chosen === 'no') return null
+    if (chosen === 'other') {
+      ;[kind, second] = [second, kind]
+      problem.textContent = ''
+      continue
+    }
+    const result = await send(chosen === 'yes' ? kind : chosen, field.value)
+    // A 401 says that the login has expired, or that the session has ended.
+    if (result.ok || result.status === 401) return result
     problem.textContent = result.error
   }
 }
@@ -42,9 +61,8 @@ async function ask(kind, send) {
 /**
  * @param {Session} session
  * @param {(text: string) => void} say
- * @param {() => { name: string, hasPassword: boolean } | null} userNow
  */
-export function createFactors(session, say, userNow) {
+export function createFactors(session, say) {
   const passkeys = createPasskeys(session)
   const enter = find('#passkey', HTMLButtonElement)
   const list = find('#passkeys', HTMLUListElement)
@@ -53,8 +71,6 @@ export function createFactors(session, say, userNow) {
   const picture = find('#factor-qr', HTMLImageElement)
   // Passkeys belong to a domain, and an IP address is none.
   const isHere = passkeys.isSupported && location.hostname === 'localhost'
-  /** Whether the user has given the password once more, in another session. */
-  let hasLoggedIn = false
   /** Of the setup that is under way. */
   let token = ''
 
@@ -158,38 +174,30 @@ export function createFactors(session, say, userNow) {
      * @param {string} begun the token of the first one
      */
     async finish(begun) {
-      const result = await ask('code', (code) =>
+      const result = await ask(['code'], (_, code) =>
         session.post('login/second-factor', { token: begun, code }),
       )
       if (result !== null) tell(result.error)
     },
-    /** The option `onStepUp`. Without a second factor, the password is asked for: it begins another session. */
-    async confirm() {
-      const { body } = await session.get('second-factor')
-      if (/** @type {{ enabled?: boolean } | null} */ (body)?.enabled) {
-        const result = await ask('code', (code) => session.post('second-factor/confirm', { code }))
-        return result?.ok === true
-      }
-      const user = userNow()
-      if (!user?.hasPassword) {
-        say('Please log out, and sign in with the provider again.')
-        return false
-      }
-      const username = user.name
-      const result = await ask('password', (password) => session.logIn({ username, password }))
-      hasLoggedIn = result?.ok === true
-      return false
-    },
     /**
-     * Sends a request, and once more if the user had to log in for it. The dialog asks for the password alone, so it
-     * is the same user.
+     * The option `onStepUp`. What the page has asked for is repeated by the session.
      *
-     * @param {() => Promise<Response>} send
+     * @param {import('fastify-authn/browser').StepUp} needs
      */
-    async again(send) {
-      hasLoggedIn = false
-      const response = await send()
-      return response.status === 401 && hasLoggedIn ? send() : response
+    async confirm({ methods }) {
+      const here = methods.filter((method) => method !== 'passkey' || isHere)
+      const ours = here.filter((method) => !method.startsWith('provider:'))
+      // The server cannot know who has an account at a provider.
+      const offered = ours.length > 0 ? ours : here
+      if (offered.length === 0) return say('Please log out, and log in again.')
+      await ask(offered, async (method, value) => {
+        if (method === 'passkey') return passkeys.confirm()
+        if (method === 'code') return session.confirm({ code: value })
+        if (method === 'password') return session.confirm({ password: value })
+        // The page is left. Whoever comes back does it again.
+        location.href = `${session.url}/demo?max_age=0`
+        return new Promise(() => undefined)
+      })
     },
   }
 }

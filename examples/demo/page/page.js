@@ -65,12 +65,12 @@ watchRequests()
 const session = createSession({
   login: '/app/login',
   onChange: changed,
-  onStepUp: () => factors.confirm(),
+  onStepUp: (needs) => factors.confirm(needs),
 })
 const keys = createKeysPanel(ask)
 const mailbox = createMailbox(ask)
 const accounts = createAccounts(session, mailbox, load)
-const factors = createFactors(session, accounts.say, () => user)
+const factors = createFactors(session, accounts.say)
 
 /** @param {User | null} found who is logged in */
 function show(found) {
@@ -180,7 +180,7 @@ function ask(path, method = 'GET', body) {
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(body),
   }
-  return factors.again(() => session.fetch(`/app${path}`, { method, ...content }))
+  return session.fetch(`/app${path}`, { method, ...content })
 }
 
 /**

@@ -90,6 +90,7 @@ export const features: Record<string, FeatureRow> = {
     load: () => import('./passkeys/feature.js'),
     rejections: ofPasskeys,
     events: ['passkey'],
+    hasApi: true,
   },
   apiKeys: {
     load: () => import('./api-keys/feature.js'),

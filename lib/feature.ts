@@ -1,12 +1,14 @@
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { TSchema } from '@sinclair/typebox/type'
+import type { TProperties, TSchema } from '@sinclair/typebox/type'
 import type { Translator } from './http/language.js'
 import type { PluginRoute } from './http/plugin-route.js'
 import type { Needs } from './marks/access.js'
 import type { ResolvedOptions } from './options/resolve.js'
 import type { PasswordTools } from './passwords/tools.js'
 import type { Attempts } from './throttle/attempts.js'
+import type { Guessed } from './throttle/guesses.js'
 import type {
+  FinishedLogin,
   IssuedTokens,
   LoginAttempt,
   SecondFactor,
@@ -68,6 +70,8 @@ export interface Feature {
   readonly givesMfa?: boolean | undefined
   /** Asks users for more than a password. At most one feature has it. */
   readonly secondFactor?: SecondFactor
+  /** How users can confirm that it is them: see `lib/login/confirm.ts`. */
+  readonly confirmations?: readonly Confirmation[]
   /** Replaces tokens in a JSON body. */
   readonly carrier?: TokenCarrier
   /**
@@ -134,6 +138,40 @@ export type IssueTokens = (
   registration: Registration,
 ) => Promise<IssuedTokens>
 
+/** One way to confirm that it is the user of a session. */
+export interface Confirmation {
+  /** As `GET /login/confirm` names it. */
+  readonly name: Guessed | `provider:${string}`
+  /** The methods that it proves (RFC 8176). Without `mfa`, it does not make a session fresh that is `mfa`. */
+  readonly amr: readonly string[]
+  isOffered(own: Own): boolean | Promise<boolean>
+  /** Missing where the user has to leave the page for it. */
+  readonly proves?: {
+    /** The members of the body, by which it is chosen. */
+    readonly body: TProperties
+    /**
+     * @param isLast - whether a wrong one is not counted for the user: see `guess` in `lib/login/proof.ts`
+     * @returns the user, and whether the user is still the same when the tokens are stored
+     * @throws (rejects) what `guess` counts, among others
+     */
+    check(own: Own, body: never, request: FastifyRequest, isLast: boolean): Promise<Proved>
+  }
+}
+
+type Proved = Pick<FinishedLogin, 'user' | 'confirm' | 'use'>
+
+/** A session of the user of a request, and what it has proved. */
+export interface Own {
+  readonly user: object
+  readonly sub: string | number
+  readonly sid: string
+  /** The methods of RFC 8176. */
+  readonly amr: readonly string[]
+  /** When the user was authenticated, in seconds since 1970. */
+  readonly time: number
+  readonly isMfa: boolean
+}
+
 /** How the requests of a protected route are authenticated, and what they need. */
 export interface RoutePolicy {
   readonly mode: AuthMode
@@ -178,6 +216,11 @@ export interface Registration {
   readonly onPass: readonly NonNullable<Feature['onPass']>[]
   readonly issueTokens: IssueTokens
   readonly secondFactor: SecondFactor | undefined
+  /**
+   * Whether a user has a second factor or a passkey: also those of other registrations with the same users, whose tokens
+   * are accepted here. @throws the internal error of the option that cannot tell
+   */
+  readonly strongFactors: Set<(user: object) => boolean | Promise<boolean>>
   /** All registrations of the app that have one, this one included. */
   readonly withSecondFactor: Set<Registration>
   readonly carrier: TokenCarrier

@@ -82,6 +82,7 @@ async function build(
     onPass: features.flatMap((feature) => feature.onPass ?? []),
     issueTokens: only(features, 'issueTokens') ?? tokenIssuer(options, jwtService, tokenChecks),
     secondFactor: only(features, 'secondFactor'),
+    strongFactors: new Set(),
     withSecondFactor: new Set(),
     carrier: only(features, 'carrier') ?? bodyCarrier,
     errorBody,

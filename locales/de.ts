@@ -34,7 +34,6 @@ export const de = {
   'auth.password-too-long': 'Dieses Passwort ist zu lang.',
   'auth.password-guessable': 'Dieses Passwort ist leicht zu erraten. Bitte wählen Sie ein anderes.',
   'auth.current-password': 'Das aktuelle Passwort ist falsch.',
-  'auth.login-again': 'Bitte melden Sie sich dafür erneut an.',
   'auth.too-many-mails':
     'Es wurden zu viele E-Mails angefordert. Bitte versuchen Sie es später erneut.',
   'auth.code-invalid': 'Dieser Code ist falsch oder wurde schon verwendet.',

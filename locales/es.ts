@@ -32,7 +32,6 @@ export const es = {
   'auth.password-too-long': 'Esta contraseña es demasiado larga.',
   'auth.password-guessable': 'Esta contraseña es fácil de adivinar. Elija otra.',
   'auth.current-password': 'La contraseña actual no es correcta.',
-  'auth.login-again': 'Inicie sesión de nuevo para hacer esto.',
   'auth.too-many-mails':
     'Se han solicitado demasiados correos electrónicos. Inténtelo de nuevo más tarde.',
   'auth.code-invalid': 'Este código es incorrecto o ya se ha utilizado.',

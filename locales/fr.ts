@@ -34,7 +34,6 @@ export const fr = {
   'auth.password-too-long': 'Ce mot de passe est trop long.',
   'auth.password-guessable': 'Ce mot de passe est facile à deviner. Veuillez en choisir un autre.',
   'auth.current-password': 'Le mot de passe actuel est incorrect.',
-  'auth.login-again': 'Veuillez vous reconnecter pour effectuer cette action.',
   'auth.too-many-mails': 'Trop d’e-mails ont été demandés. Veuillez réessayer plus tard.',
   'auth.code-invalid': 'Ce code est incorrect ou a déjà été utilisé.',
 } satisfies Partial<Catalogue>

@@ -33,7 +33,6 @@ export const it = {
   'auth.password-too-long': 'La password è troppo lunga.',
   'auth.password-guessable': 'La password è facile da indovinare. Sceglierne un’altra.',
   'auth.current-password': 'La password attuale non è corretta.',
-  'auth.login-again': 'Effettuare di nuovo l’accesso per eseguire questa operazione.',
   'auth.too-many-mails': 'Sono state richieste troppe e-mail. Riprovare più tardi.',
   'auth.code-invalid': 'Questo codice è errato o è già stato usato.',
 } satisfies Partial<Catalogue>

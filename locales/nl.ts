@@ -32,7 +32,6 @@ export const nl = {
   'auth.password-too-long': 'Dit wachtwoord is te lang.',
   'auth.password-guessable': 'Dit wachtwoord is gemakkelijk te raden. Kies een ander wachtwoord.',
   'auth.current-password': 'Het huidige wachtwoord is onjuist.',
-  'auth.login-again': 'Log opnieuw in om dit te doen.',
   'auth.too-many-mails': 'Er zijn te veel e-mails aangevraagd. Probeer het later opnieuw.',
   'auth.code-invalid': 'Deze code is onjuist of al gebruikt.',
 } satisfies Partial<Catalogue>

@@ -29,6 +29,5 @@ export const ptBr = {
   'auth.password-too-long': 'Esta senha é muito longa.',
   'auth.password-guessable': 'Esta senha é fácil de adivinhar. Escolha outra.',
   'auth.current-password': 'A senha atual está incorreta.',
-  'auth.login-again': 'Faça login novamente para fazer isso.',
   'auth.too-many-mails': 'Foram solicitados e-mails demais. Tente novamente mais tarde.',
 } satisfies Partial<Catalogue>

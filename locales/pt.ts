@@ -31,7 +31,6 @@ export const pt = {
   'auth.password-too-long': 'Esta palavra-passe é demasiado longa.',
   'auth.password-guessable': 'Esta palavra-passe é fácil de adivinhar. Escolha outra.',
   'auth.current-password': 'A palavra-passe atual está incorreta.',
-  'auth.login-again': 'Inicie sessão novamente para fazer isto.',
   'auth.too-many-mails': 'Foram pedidos demasiados e-mails. Tente novamente mais tarde.',
   'auth.code-invalid': 'Este código está errado ou já foi utilizado.',
 } satisfies Partial<Catalogue>

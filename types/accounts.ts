@@ -204,8 +204,6 @@ declare module './errors.js' {
     ERR_AUTH_PASSWORD_TOO_LONG: 400
     /** The new password is easy to guess, or `acceptPassword` has rejected it. */
     ERR_AUTH_PASSWORD_GUESSABLE: 400
-    /** The current password is missing or wrong. */
-    ERR_AUTH_CURRENT_PASSWORD: 403
     /** Too many e-mails were requested. */
     ERR_AUTH_TOO_MANY_MAILS: 429
   }
@@ -225,8 +223,6 @@ declare module './messages.js' {
     readonly 'auth.password-too-long': string
     /** This password is easy to guess. Please choose another one. */
     readonly 'auth.password-guessable': string
-    /** The current password is wrong. */
-    readonly 'auth.current-password': string
     /** Too many e-mails were requested. Please try again later. */
     readonly 'auth.too-many-mails': string
   }

@@ -20,7 +20,7 @@ export interface RejectionCodes {
   ERR_AUTH_REFUSED: 401
   /** The token between two steps was changed, has expired, or is of another user; or the user has changed. */
   ERR_AUTH_LOGIN_EXPIRED: 401
-  /** The mark asks for several factors, or for an authentication that is not as old. */
+  /** The mark or the route asks for several factors, or for an authentication that is not as old. */
   ERR_AUTH_INSUFFICIENT_AUTHENTICATION: 401
   /** A scope that the mark requires is missing. */
   ERR_AUTH_INSUFFICIENT_SCOPE: 403

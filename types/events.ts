@@ -19,8 +19,8 @@ export interface AuthnEvent extends OfRegistration {
   readonly request: FastifyRequest
   /**
    * The name of the authenticator that was asked. Where the request had credentials for none, all that the route accepts,
-   * as in `jwt|basic`; `login`, `refresh`, `logout`, `account`, `second-factor` or `passkey` for the routes of the plugin;
-   * `custom` for one without a name.
+   * as in `jwt|basic`; `login`, `confirm`, `refresh`, `logout`, `account`, `second-factor` or `passkey` for the routes of the
+   * plugin; `custom` for one without a name.
    */
   readonly authenticator: string
   /** The names of the authenticators that the route accepts; empty for the routes of the plugin. */
@@ -32,7 +32,8 @@ export interface AuthnEvent extends OfRegistration {
 }
 
 /**
- * Published on `success` when a request was authenticated or a session refreshed, and on `login` after a login.
+ * Published on `success` when a request was authenticated, a session refreshed or replaced by a confirmation, and on `login`
+ * after a login.
  */
 export interface SuccessEvent extends AuthnEvent {
   /** The user as in `request.user`: without the password hash. */
@@ -72,7 +73,7 @@ export interface RehashEvent extends OfRegistration {
  * so on.
  */
 export interface AuthnEvents {
-  /** A request to a protected route was authenticated, or a session was refreshed. */
+  /** A request to a protected route was authenticated, or a session was refreshed or replaced by a confirmation. */
   readonly success: SuccessEvent
   /** The login route issued a token. */
   readonly login: LoginEvent

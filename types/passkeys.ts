@@ -59,6 +59,11 @@ export interface PasskeysOptions<Stored extends object = StoredUser> {
     | undefined
   /** Passkeys that a user may have, 1 to 100. Default 20. */
   most?: number | undefined
+  /**
+   * Whether a passkey is a second factor too: a login with one meets the mark `mfa`, and its user needs `mfa` to change how
+   * they log in. With false, it is a way to log in as a password is. Default true.
+   */
+  mfa?: boolean | undefined
   /** More options of the routes, such as hooks. */
   routeOptions?: Omit<RouteShorthandOptions, 'validatorCompiler' | 'attachValidation'> | undefined
 }
@@ -94,6 +99,19 @@ export interface Passkey {
   readonly lastUsed: string | null
 }
 
+/** The functions of `app.authn.passkeys`, for support. */
+export interface Passkeys {
+  /**
+   * Removes all passkeys of a user who has lost them: for support, which has to know the user by other means. Sessions stay.
+   *
+   * @param name - as for `findByUsername`
+   * @param request - of the person who does it; the events have it
+   * @returns how many there were; 0 for an unknown user
+   * @throws (rejects) AuthenticationFault
+   */
+  removeAll(name: string | number, request: FastifyRequest): Promise<number>
+}
+
 /** Published when a passkey was added, used for a login, or removed. */
 export interface PasskeyEvent extends OfRegistration {
   /** The action that is completed. After `used`, the login may still fail. */
@@ -120,6 +138,10 @@ declare module './authn.js' {
   interface AuthnFeatures {
     /** The option `passkeys` is set. */
     passkeys: true
+  }
+  interface Authn {
+    /** Reading it without the option throws ERR_AUTH_OPTION. */
+    readonly passkeys: Passkeys
   }
 }
 

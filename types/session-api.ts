@@ -136,13 +136,14 @@ export interface Sessions {
    * Revokes a session, or all sessions of a user, in all registrations of the app with the same `userService`. Their access tokens are rejected at once in this process, and within
    * a second in all others that reach the store.
    *
+   * @param which - `except`: the `sid` of a session that stays. Logins that are under way are not revoked either
    * @returns how many sessions this call has revoked
    * @throws (rejects) ERR_AUTH_STORE_UNAVAILABLE, and ERR_AUTH_CLAIMS when neither is given, or both
    */
   revoke(
     which:
       | { readonly sid: string; readonly sub?: undefined }
-      | { readonly sub: string | number; readonly sid?: undefined },
+      | { readonly sub: string | number; readonly sid?: undefined; readonly except?: string },
   ): Promise<number>
 }
 
@@ -174,8 +175,9 @@ export interface ReuseEvent extends Pick<AuthnEvent, 'registration' | 'request' 
 }
 
 /**
- * Published when a client has logged out, and, with the authenticator `login`, when a login has revoked an earlier
- * session: that of the refresh cookie which the browser still had, or the oldest of the user.
+ * Published when a client has logged out; with the authenticator `login`, when a login has revoked an earlier session: that
+ * of the refresh cookie which the browser still had, or the oldest of the user; and with `confirm`, when wrong passwords,
+ * codes or passkeys have revoked the session that sent them.
  */
 export interface LogoutEvent extends ReuseEvent {
   /** Whether all sessions of the user were to be revoked. */
@@ -229,8 +231,8 @@ declare module './errors.js' {
     ERR_AUTH_REFRESH_REUSED: 401
     /** `app.authn.sessions.begin()` was called with an unknown username. */
     ERR_AUTH_LOGIN_REFUSED: 403
-    /** What the user wants to do needs a login of the last ten minutes. */
-    ERR_AUTH_LOGIN_AGAIN: 403
+    /** The current password is missing or wrong. */
+    ERR_AUTH_CURRENT_PASSWORD: 403
   }
 }
 
@@ -240,8 +242,8 @@ declare module './messages.js' {
     readonly 'auth.refresh-invalid': string
     /** Your session was revoked to protect your account. Please log in again. */
     readonly 'auth.refresh-reused': string
-    /** Please log in again to do this. */
-    readonly 'auth.login-again': string
+    /** The current password is wrong. */
+    readonly 'auth.current-password': string
   }
 }
 

@@ -6,7 +6,7 @@ const isMarked = (cookie = ''): boolean => cookie.split('; ').includes(`${marker
 const isOurs = (cookie: string): boolean =>
   /^(?:__Host-)?(?:[\w-]+-)?(?:token|refresh)=[^;]/.test(cookie)
 /** Routes that go on as the login began: in a code's body, `remember` means the device. */
-const goesOn = /\/(?:refresh|second-factor|second-factor\/\w+|password\/change)$/
+const goesOn = /\/(?:refresh|confirm|second-factor|second-factor\/\w+|password\/change)$/
 
 /**
  * A checkbox "remember me": without `remember: true` in the body of the login, the browser deletes the cookies of the

@@ -8,9 +8,10 @@ import { finishLogin } from '../login/finish.js'
 import { noClaims } from '../login/token.js'
 import { asUnknown } from '../users/user.js'
 import type { HandleOf } from '../login/feature-routes.js'
+import { requireAlive } from '../login/proof.js'
 import { emailOf } from './email.js'
 import { linkInvalid, accountDigest, type OpenedLink, type Page } from './links.js'
-import { ask, notStored, type AccountTools } from './tools.js'
+import { ask, notStored, type AccountTools, type OwnAccount } from './tools.js'
 
 interface Body {
   readonly email: string
@@ -135,7 +136,7 @@ export const resetPassword = withLink('reset', async (claims, tools, body, reque
   const account = await tools.ofLink(claims, request)
   const sub = await tools.subOf(account, request)
   const hash = await tools.hash(password, account.values.email, request)
-  if (!(await tools.setPassword(account, sub, hash, request))) throw linkInvalid(notStored)
+  if (!(await tools.setPassword(account, sub, hash, request, null))) throw linkInvalid(notStored)
   // A user who has forgotten the password has often been throttled.
   await tools.registration.attempts.openAttempt(account.name, password, request).succeeded()
   tools.tell('password-reset', 'password-changed', account, sub, reply)
@@ -144,14 +145,20 @@ export const resetPassword = withLink('reset', async (claims, tools, body, reque
 
 /** @param failed - the rejection where the account has changed meanwhile */
 async function storePassword(
-  { account, sub }: Awaited<ReturnType<AccountTools['prove']>>,
+  { account, sub, own }: OwnAccount,
   failed: Error,
-  ...[tools, { password }, request, reply]: Parameters<Handle>
+  ...[tools, { password }, request, reply, started]: Parameters<Handle>
 ): Promise<object | null> {
   const hash = await tools.hash(password, account.values.email, request)
-  if (!(await tools.setPassword(account, sub, hash, request))) throw failed
+  if (!(await tools.setPassword(account, sub, hash, request, own))) throw failed
   tools.tell('password-changed', 'password-changed', account, sub, reply)
-  return tools.renewSession(sub, request, reply)
+  // By `sub`, since the address may belong to another account by now.
+  const { user = null } = (await tools.find(sub, request)) ?? {}
+  const refused = { code: 'ERR_AUTH_LOGIN_REFUSED', cause: 'user not found' } as const
+  if (user === null) throw rejection('auth.forbidden', refused)
+  const authentication = { time: own.time, amr: own.amr, isRenewed: true }
+  const login = { username: sub, user, started, confirm: async () => undefined, authentication }
+  return finishLogin(tools.registration, request, reply, { ...login, replaces: own.sid })
 }
 
 const setPassword = withLink('set', async (claims, ...given) => {
@@ -216,6 +223,7 @@ export const confirmEmail = withLink('email', async (claims, tools, _body, reque
   const { email = '' } = claims
   const { account, sub } = await tools.ofOwnLink(claims, request)
   await requireFree(tools, email, request)
+  await requireAlive(tools.registration, request)
   const after = { ...account.values, email }
   const isStored = await tools.update(account, after).catch(async (error: unknown) => {
     // The unique index may have rejected it.
@@ -229,8 +237,7 @@ export const confirmEmail = withLink('email', async (claims, tools, _body, reque
 
 export const deleteAccount: Handle = async (tools, { currentPassword }, request, reply) => {
   const { account, sub } = await tools.prove(request, currentPassword)
-  // Proves that the store is there, before anything is done.
-  await tools.sessions.list(sub)
+  await requireAlive(tools.registration, request)
   await ask(() => tools.resolved.given.remove?.(account.user as never, request))
   await tools.sessions.revoke({ sub })
   tools.registration.carrier.clear(request, reply)

@@ -29,10 +29,7 @@ const done = { 204: 'Done.', ...wrong }
 const asked = { ...mailed, ...unproved }
 const deleted = { ...done, ...unproved }
 const first = { ...mailed, 403: 'No recent login of a user with an address and no password.' }
-const ofOwn = {
-  401: 'The credentials are missing or not accepted.',
-  403: 'No session of the user.',
-}
+const ofOwn = { 401: 'The credentials are missing or not accepted.' }
 
 export function accountRoutes(login: string, tools: AccountTools): PluginRoute[] {
   const { signUp: isOpen, given } = tools.resolved

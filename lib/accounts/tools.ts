@@ -4,21 +4,24 @@ import { declaredProperty, isDeclared } from '../common/objects.js'
 import { askApp } from '../errors/ask.js'
 import { faultOf, isAuthenticationError, rejection } from '../errors/errors.js'
 import { channelOf } from '../events.js'
-import { finishLogin } from '../login/finish.js'
-import { levelOf, requireOwnSession, requireRecentLogin } from '../login/own-session.js'
-import { claimsMaker, issuedAfter, noClaims, type OwnClaims } from '../login/token.js'
+import {
+  currentPasswordCheck,
+  guess,
+  requireAlive,
+  requireOwnSession,
+  requireProof,
+} from '../login/proof.js'
+import { claimsMaker, noClaims } from '../login/token.js'
 import { noPasswordField } from '../passwords/check.js'
 import { nfcOf } from '../passwords/nfc.js'
-import { localClaimsOf } from '../request/state.js'
 import { asUnknown, findUserOf } from '../users/user.js'
 import { linkInvalid, accountDigest, type LinkClaims, type Links } from './links.js'
 import type { Mails } from './mails.js'
 import type { ResolvedAccounts } from './options.js'
-import type { Registration } from '../feature.js'
+import type { Own, Registration } from '../feature.js'
 import type { ResolvedLogin } from '../options/resolve.js'
 import type { AccountEvent, AccountMailKind, AccountValues } from '../../types/accounts.js'
 import type { Sessions } from '../../types/session-api.js'
-import type { UserService } from '../../types/user-service.js'
 
 /** With fewer different characters, a password is guessable however long it is. */
 const leastDifferent = 5
@@ -32,8 +35,14 @@ export interface Account {
   /** The address, or else the name by which the user was found. */
   readonly name: string
   readonly values: AccountValues
-  /** False also where what is stored is no hash, such as `!` in Django. */
   readonly hasPassword: boolean
+}
+
+/** The account of a session. */
+export interface OwnAccount {
+  readonly account: Account
+  readonly sub: string | number
+  readonly own: Own
 }
 
 export const ask = <T>(work: () => T | Promise<T>): Promise<T> => askApp('ERR_AUTH_ACCOUNTS', work)
@@ -47,7 +56,7 @@ const fault = (cause: unknown): Error => faultOf('ERR_AUTH_ACCOUNTS', cause)
 export class AccountTools {
   created = 0
   readonly #claimsOf: ReturnType<typeof claimsMaker>
-  readonly #check: ReturnType<Registration['passwords']['loginCheck']>
+  readonly #check: ReturnType<typeof currentPasswordCheck>
 
   constructor(
     readonly resolved: ResolvedAccounts,
@@ -56,18 +65,9 @@ export class AccountTools {
     readonly registration: Registration,
     readonly sessions: Sessions,
   ) {
-    const { options, passwords, tokenChecks } = registration
-    const service = options.userService as UserService
-    const login = options.login as ResolvedLogin
+    const login = registration.options.login as ResolvedLogin
     this.#claimsOf = claimsMaker(login, () => [login.subject])
-    // Without updatePasswordHash: a hash that is replaced now would no longer be that of the account to be changed.
-    const findByUsername: UserService['findByUsername'] = (name, request) => {
-      // The check has names as strings, and an app may find numeric ids as numbers only.
-      const { sub } = localClaimsOf(request) as OwnClaims
-      return service.findByUsername(String(sub) === name ? sub : name, request)
-    }
-    const users = { userService: { findByUsername }, passwordField: options.passwordField }
-    this.#check = passwords.loginCheck(users, (user) => issuedAfter(tokenChecks, user))
+    this.#check = currentPasswordCheck(registration)
   }
 
   async find(name: string | number, request: FastifyRequest): Promise<Account | null> {
@@ -92,7 +92,7 @@ export class AccountTools {
       const value = declaredProperty(user, field)
       return typeof value === 'string' ? value : null
     }) as [string | null, string | null]
-    const hasPassword = hash !== null && passwords.isHash(hash)
+    const hasPassword = passwords.hasPassword(user)
     const name = email || String(found)
     if (isDeclared(user, emailField))
       return { user, name, values: { email, passwordHash: hash }, hasPassword }
@@ -126,29 +126,28 @@ export class AccountTools {
   }
 
   /** The account of a link that only its user can use. @throws (rejects) ERR_AUTH_LINK_INVALID in the session of another */
-  async ofOwnLink(claims: LinkClaims, request: FastifyRequest) {
-    const sub = await this.subOf(this.own(request), request)
+  async ofOwnLink(claims: LinkClaims, request: FastifyRequest): Promise<OwnAccount> {
+    const own = requireOwnSession(this.registration, request)
+    const sub = await this.subOf(this.accountOf(own.user, own.sub), request)
     if (String(claims.sub) !== String(sub)) throw linkInvalid('it is of another user')
-    return { account: await this.ofLink(claims, request), sub }
+    return { account: await this.ofLink(claims, request), sub, own }
   }
 
-  async prove(request: FastifyRequest, password: string | undefined) {
+  /** @throws (rejects) as `requireProof` does; ERR_AUTH_CURRENT_PASSWORD */
+  async prove(request: FastifyRequest, password: string | undefined): Promise<OwnAccount> {
     const account = this.own(request)
+    const own = await requireProof(this.registration, request, account.hasPassword)
     const sub = await this.subOf(account, request)
-    if (!account.hasPassword) {
-      requireRecentLogin(request)
-      return { account, sub }
-    }
+    if (!account.hasPassword) return { account, sub, own }
     if (!password) throw rejection('auth.current-password')
-    const { user } = await this.#check(account.name, password, request).catch((error: unknown) => {
-      const { code } = error as { code?: unknown }
-      throw code === 'ERR_AUTH_INVALID_CREDENTIALS' ? rejection('auth.current-password') : error
-    })
+    const { user } = await guess(this.registration, request, own, 'password', (isLast) =>
+      this.#check(account.name, password, request, isLast),
+    )
     // The address may belong to another user by now.
     if (accountDigest(this.accountOf(user, '').values) !== accountDigest(account.values)) {
       throw rejection('auth.current-password', { cause: changed })
     }
-    return { account, sub }
+    return { account, sub, own }
   }
 
   /** Hashes a new password that meets the rules of NIST SP 800-63B-4 §3.1.1.2: a length, and not easy to guess. */
@@ -179,42 +178,33 @@ export class AccountTools {
   }
 
   /**
-   * Stores another password, and revokes all sessions before and after: a login with the old password may have begun
-   * before, and have ended after the first time. @returns whether the account was still the same
+   * Stores another password, and revokes all other sessions before and after: a login with the old password may have begun
+   * before, and have ended after the first time. @param own - the session that asks for it; null for a link
+   * @returns whether the account was still the same
    */
   async setPassword(
     account: Account,
     sub: string | number,
     hash: string,
     request: FastifyRequest,
+    own: Own | null,
   ): Promise<boolean> {
     const after = { ...account.values, passwordHash: hash }
+    const revoke = () => this.sessions.revoke(own === null ? { sub } : { sub, except: own.sid })
     // Another request may have changed the password while this one was hashing. The session that it began must stay.
     const now = await this.find(sub, request)
     const isSame = now !== null && accountDigest(now.values) === accountDigest(account.values)
     // This proves that the store is available, too.
-    if (isSame) await this.sessions.revoke({ sub })
+    if (isSame) await revoke()
+    if (own !== null) await requireAlive(this.registration, request)
     if (!(await this.update(account, after))) return false
     try {
-      await this.sessions.revoke({ sub })
+      await revoke()
     } catch (error) {
       await this.update(account, account.values, after)
       throw error
     }
     return true
-  }
-
-  /** Begins a session in place of a revoked one, by `sub`: the address may belong to another account by now. */
-  async renewSession(sub: string | number, request: FastifyRequest, reply: FastifyReply) {
-    const started = performance.now()
-    const account = await this.find(sub, request)
-    if (account === null) {
-      throw rejection('auth.forbidden', { code: 'ERR_AUTH_LOGIN_REFUSED', cause: 'user not found' })
-    }
-    const { user } = account
-    const authentication = levelOf(request)
-    const login = { username: sub, user, started, confirm: async () => undefined, authentication }
-    return finishLogin(this.registration, request, reply, login)
   }
 
   /** A link to reset the password; undefined for a user who has none: an address from a provider may not be verified. */

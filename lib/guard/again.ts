@@ -13,6 +13,7 @@ export function mayHaveBody({ method, headers }: FastifyRequest['raw']): boolean
 /**
  * The last `preValidation` hook of the routes that may get a body. A client may hold it back for longer than its token, its
  * session or its password is valid: `requestTimeout` of Fastify is 0 by default. Plugins for uploads read it in `preValidation`.
+ * Whether the session was revoked meanwhile is known in memory, and looked up after each body.
  */
 export function guardAgain(
   request: FastifyRequest,
@@ -20,7 +21,8 @@ export function guardAgain(
   done: HookHandlerDoneFunction,
 ): void {
   const again = stateOf(request)?.again ?? null
-  if (again === null || performance.now() - again.since < patience) return done()
+  if (again === null) return done()
+  if (performance.now() - again.since < patience && !again.isRevoked()) return done()
   forgetUser(request)
-  again.begin(done)
+  again.beginAgain(done)
 }

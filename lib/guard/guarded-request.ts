@@ -7,7 +7,14 @@ import { reportSuccess, startClock } from '../events.js'
 import { ABANDONED } from '../http/disconnect.js'
 import type { RoutePolicy } from '../feature.js'
 import { kDecision, type Decision, type Guarded } from './decision.js'
-import { ensureState, kContext, setAgain, setClaims, setUser, shared } from '../request/state.js'
+import {
+  ensureState,
+  kContext,
+  localClaimsOf,
+  setClaims,
+  setUser,
+  shared,
+} from '../request/state.js'
 import { viewOf } from '../users/view.js'
 import type { AuthUser } from '../../types/user-service.js'
 import { requireAccess } from './access.js'
@@ -40,6 +47,8 @@ export function guard(
 class GuardedRequest implements Guarded {
   readonly started = startClock()
   user: AuthUser | null = null
+  /** Since when the request waits for its body. */
+  since = 0
 
   constructor(
     readonly request: FastifyRequest,
@@ -111,18 +120,31 @@ class GuardedRequest implements Guarded {
 
   allow(user: AuthUser): void {
     const { request, policy, started, isAgain } = this
-    const { logFields, authenticator } = ensureState(request)
+    const state = ensureState(request)
     if (!isAgain) {
+      const { logFields, authenticator } = state
       reportSuccess(request, user, String(authenticator), started, logFields, policy)
-      if (mayHaveBody(request.raw)) this.keepForBody()
+      this.since = performance.now()
+      if (mayHaveBody(request.raw)) state.again = this
     }
     runInContext(request, user, this.done)
   }
 
-  /** Keeps how to authenticate the request again, after its body. */
-  keepForBody(): void {
-    const { request, reply, policy } = this
-    setAgain(request, (next) => new GuardedRequest(request, reply, next, policy, true).begin())
+  /** Authenticates the request again, after its body. */
+  beginAgain(done: HookHandlerDoneFunction): void {
+    new GuardedRequest(this.request, this.reply, done, this.policy, true).begin()
+  }
+
+  /** Whether the session of its token has been revoked since. */
+  isRevoked(): boolean {
+    const claims = localClaimsOf(this.request)
+    if (claims === null) return false
+    try {
+      for (const check of this.policy.registration.tokenChecks) check.claims?.(claims)
+      return false
+    } catch {
+      return true
+    }
   }
 
   onError(error: unknown): void {

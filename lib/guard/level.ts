@@ -16,7 +16,7 @@ export const farthestAhead = 300
 
 const ofOurTokens: LevelRules = {}
 
-/** The parameters of the challenge of each error that {@link requireLevel} has thrown (RFC 9470 §3). */
+/** The parameters of the challenge of each error of {@link insufficient} (RFC 9470 §3). */
 const challenges = new WeakMap<object, Readonly<Record<string, string>>>()
 
 export const stepUpOf = (error: object) => challenges.get(error)
@@ -32,13 +32,21 @@ export function requireLevel(request: FastifyRequest, { mfa = false, fresh = nul
     mfa && !isMfa(claims, rules)
       ? 'not authenticated with several factors'
       : fresh !== null && whyStale(claims, rules, fresh)
-  if (cause === false) return
+  if (cause !== false) throw insufficient({ mfa, fresh }, cause, rules)
+}
+
+/** The rejection of a user who has to prove more, with its challenge. @param cause - for the log */
+export function insufficient(
+  { mfa = false, fresh = null }: LevelNeeds,
+  cause: string,
+  rules = ofOurTokens,
+): Error {
   const error = rejection('auth.insufficient-authentication', { cause })
   challenges.set(error, {
     ...(mfa && { acr_values: rules.acrValues ?? 'mfa' }),
     ...(fresh !== null && { max_age: String(fresh) }),
   })
-  throw error
+  return error
 }
 
 /** Whether claims say so in the word of RFC 8176, or as an issuer says it. */

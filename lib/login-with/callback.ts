@@ -5,16 +5,18 @@ import { ABANDONED, isGone } from '../http/disconnect.js'
 import { badRequest, queryOf } from '../http/query.js'
 import { finishLogin, type giveTokens } from '../login/finish.js'
 import { urlOf } from '../login/plugin-routes.js'
+import { isListed } from '../login/proof.js'
 import { mfaRules } from '../request/mfa-option.js'
 import { findUser, isUsableName, withUserTimeout } from '../users/user.js'
 import { takeAttempt } from './attempt.js'
 import { exchange, invalid, isFailure, type Exchanged } from './exchange.js'
-import { link, readLink } from './link.js'
+import { link, readToken, type SessionToken } from './link.js'
 import { pathAt } from '../login/return-to.js'
 import type { ResolvedProvider } from './options.js'
 import type { Routes } from './provider.js'
-import type { Registration } from '../feature.js'
-import type { AskedBody } from '../tokens/issued.js'
+import type { Own, Registration } from '../feature.js'
+import { claimsMaker } from '../login/token.js'
+import type { AskedBody, Authentication, FinishedLogin } from '../tokens/issued.js'
 import type { Work } from '../http/plugin-route.js'
 import type { IdTokenClaims } from '../../types/login-with.js'
 import type { UserService } from '../../types/user-service.js'
@@ -31,7 +33,7 @@ export function callback(routes: Routes): Work {
     const query = queryOf(request)
     const state = query.getAll('state').join()
     const attempt = takeAttempt(provider.options, state, cookieStart(request), reply)
-    const token = readLink(routes, attempt.link)
+    const token = readToken(routes, attempt.link)
     // Each attempt has a name of its own, so that only its address has a limit.
     const counted = `login ${state}`
     const found = await provider.exchanges.run(request, async () => {
@@ -48,8 +50,8 @@ export function callback(routes: Routes): Work {
       }
     })
     if (isGone(request)) throw ABANDONED
-    if (token === null) {
-      const asked = await logIn(routes, found, request, reply, started)
+    if (token === null || token.proved !== undefined) {
+      const asked = await logIn(routes, found, token, request, reply, started)
       if (asked !== null) return leadTo(asked, routes, reply)
     } else await link(routes, token, found, request)
     const address = attempt.returnTo === '' ? returnTo : pathAt(returnTo, attempt.returnTo)
@@ -77,6 +79,7 @@ function checkParameters(query: URLSearchParams, sendsIssuer: boolean, issuer: s
 async function logIn(
   { registration, provider: { options } }: Routes,
   { claims, tokens, authTime }: Exchanged,
+  session: SessionToken | null,
   request: FastifyRequest,
   reply: FastifyReply,
   started: number,
@@ -91,12 +94,39 @@ async function logIn(
   const user = await findUser(userService as UserService, username, request, timeout)
   if (user === null) throw unknownUser('user not found')
   if (isGone(request)) throw ABANDONED
+  const found = { username, user, started, confirm: async () => undefined }
   const authentication = { time: authTime, amr: amrOf(options, claims) }
-  const login = { username, user, started, confirm: async () => undefined, authentication }
+  const isSame = session !== null && (await isOf(registration, session, found, request))
+  const login = { ...found, ...(isSame ? replacing(session, authentication) : { authentication }) }
   const about = { provider: options.name }
   const body = await finishLogin(registration, request, reply, login, about, onlyCookies)
   const { secondFactor } = body as Partial<AskedBody>
   return secondFactor ? `${registration.secondFactor?.page}#${secondFactor.token}` : null
+}
+
+/** Whether a session is one of the user who has come back from the provider, and still there. */
+async function isOf(
+  registration: Registration,
+  token: SessionToken,
+  { username, user }: Pick<FinishedLogin, 'username' | 'user'>,
+  request: FastifyRequest,
+): Promise<boolean> {
+  const { sub } = await claimsMaker(registration.options.login)(username, request, user)
+  if (String(sub) !== String(token.sub)) return false
+  try {
+    for (const each of registration.tokenChecks) each.user?.(user, token)
+  } catch {
+    return false
+  }
+  return isListed(registration, token)
+}
+
+/** A session that is `mfa` stays so, and is as old as its latest proof of that. */
+function replacing({ sid: replaces, proved }: SessionToken, { time, amr = [] }: Authentication) {
+  const { amr: before, time: then } = proved as Own
+  const isKept = before.includes('mfa') && !amr.includes('mfa')
+  const all = new Set([...before, ...amr])
+  return { replaces, authentication: { time: isKept ? then : time, amr: [...all] } }
 }
 
 /** @throws AuthenticationFault if `mfa` of the provider throws */

@@ -42,6 +42,11 @@ export function create(context: FeatureContext<Resolved>): Feature {
     name: 'loginWith',
     givesMfa: all.some(({ mfa }) => mfa !== undefined),
     api: Object.fromEntries(opened.map((each) => [each.options.name, apiOf(each)])),
+    confirmations: opened.map(({ options: { name, mfa } }) => ({
+      name: `provider:${name}`,
+      amr: mfa === undefined ? [] : ['mfa'],
+      isOffered: () => true,
+    })),
     routes: (registration) =>
       opened.flatMap((provider) =>
         providerRoutes(registration, cookies as CookieSettings, provider),

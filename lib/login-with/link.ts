@@ -4,29 +4,30 @@ import { localTokenIn } from '../authenticators/jwt.js'
 import { isStored } from '../common/stored.js'
 import { isAuthenticationError, rejection, rejectionOrFault } from '../errors/errors.js'
 import { channelOf } from '../events.js'
-import { requireLevel } from '../guard/level.js'
 import type { RouteBody } from '../http/plugin-route.js'
 import { badRequest } from '../http/query.js'
-import { ownSession, requireRecentLogin } from '../login/own-session.js'
+import { hasStrongFactor, isListed, loggedOut, requireProof } from '../login/proof.js'
 import { checkBody } from '../login/schema.js'
 import { issuedAt } from '../login/token.js'
-import { localClaimsOf, storedUser } from '../request/state.js'
 import { findUserOf, requireUser, withUserTimeout } from '../users/user.js'
 import { noAttempt, type TokenUntil } from './attempt.js'
 import { isPath } from '../login/return-to.js'
 import type { Exchanged } from './exchange.js'
 import type { Routes } from './provider.js'
+import type { Own, Registration } from '../feature.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { JwtClaims } from '../../types/request-extra.js'
 
 /** Tells these tokens from access tokens (RFC 8725 §3.11). */
 const typ = 'link+jwt'
 
-/**
- * The token in the cookie of an attempt that makes it a link, and names the user. A browser can forge all other parts of
- * the cookie.
- */
-type LinkToken = JwtClaims & { readonly sub: string | number; readonly sid: string }
+/** The token in the cookie of an attempt of a user who is logged in. A browser can forge all other parts of the cookie. */
+export type SessionToken = JwtClaims & {
+  readonly sub: string | number
+  readonly sid: string
+  /** What the session has proved, for a login, which replaces it; undefined for a link. */
+  readonly proved?: Pick<Own, 'amr' | 'time'>
+}
 
 const body: RouteBody<{ readonly returnTo?: string }> = {
   schema: Type.Object({ returnTo: Type.Optional(Type.String()) }),
@@ -52,56 +53,66 @@ export const linkRoute = ({ registration, provider }: Routes) =>
     notes: {
       responses: {
         200: { ...location, description: 'The address at the provider.' },
-        401: 'The credentials are missing or not accepted, or the second factor is needed.',
-        403: 'No session of the user, or its login is too old.',
+        401: 'The credentials are missing or not accepted, or more is needed.',
+        403: 'No session of the user.',
       },
       accepts: [registration.authenticators.get('jwt') as Authenticator],
     },
   }) as const
 
-/**
- * Checks who asks for a link.
- * @throws (rejects) ERR_AUTH_FORBIDDEN, ERR_AUTH_LOGIN_AGAIN, ERR_AUTH_INSUFFICIENT_AUTHENTICATION
- */
+/** Checks who asks for a link. @throws (rejects) as {@link requireProof} does */
 export async function claimLink(
-  { registration, provider, method, path }: Routes,
+  { registration, method, path }: Routes,
   request: FastifyRequest,
 ): Promise<[returnTo: string | undefined, tokenUntil: TokenUntil]> {
-  const { app, jwtService, tokenChecks, secondFactor } = registration
   const { returnTo } = body.read(request.body)
-  const session = ownSession(app.authn.sessions, request)
-  if (session === null) throw rejection('auth.forbidden', { cause: 'no session of the user' })
-  requireRecentLogin(request)
-  const user = storedUser(request) as object
-  // The word of this provider takes the place of the second factor.
-  const mfa = provider.options.mfa !== undefined && secondFactor?.isOn(user) === true
-  requireLevel(request, { mfa })
-  const { sub, sid } = localClaimsOf(request) as LinkToken
-  const iat = issuedAt(Date.now() / 1000, user, tokenChecks)
-  const sign = (exp: number): string =>
-    jwtService.generateTokenWithClaims({ sub, sid, path, iat, exp }, method, { typ })
-  return [returnTo, sign]
+  const { user, sub, sid, isMfa } = await requireProof(registration, request)
+  const iat = issuedAt(Date.now() / 1000, user, registration.tokenChecks)
+  return [returnTo, tokenMaker(registration, method, { sub, sid, path, iat, isMfa })]
 }
 
-/** The token of an attempt; null for a login. @throws ERR_AUTH_LOGIN_STATE */
-export function readLink({ registration, provider, method, path }: Routes, text: string) {
+const tokenMaker =
+  ({ jwtService }: Registration, method: Routes['method'], claims: JwtClaims): TokenUntil =>
+  (exp) =>
+    jwtService.generateTokenWithClaims({ ...claims, exp }, method, { typ })
+
+/** Makes the token of a login that replaces the session of the browser, which has one. */
+export function inSession({ registration, method, path }: Routes, request: FastifyRequest) {
+  try {
+    const [first, ...others] = tokensIn(registration, request)
+    if (first === undefined || others.length > 0) return undefined
+    const claims = registration.jwtService.verify<SessionToken>(first, method, { audience: false })
+    for (const check of registration.tokenChecks) check.claims?.(claims)
+    const { sub, sid, iat, amr = [], auth_time: time, act } = claims
+    const proved = { amr, time }
+    const isOwn = sid !== undefined && act === undefined
+    return isOwn ? tokenMaker(registration, method, { sub, sid, path, iat, proved }) : undefined
+  } catch {
+    // It has expired or was revoked: the login begins another session.
+    return undefined
+  }
+}
+
+/** The token of an attempt; null for a login without a session. @throws ERR_AUTH_LOGIN_STATE */
+export function readToken({ registration, provider, method, path }: Routes, text: string) {
   if (text === '') return null
-  // Never a login: the user has asked for something else.
-  if (provider.options.link === undefined) throw noAttempt('the provider has no option "link"')
   try {
     const rules = { typ, requireExp: true }
-    const token = registration.jwtService.verify<LinkToken>(text, method, rules)
-    if (token.path === path) return token
+    const token = registration.jwtService.verify<SessionToken>(text, method, rules)
+    if (token.path !== path) throw new Error()
+    // Never a login: the user has asked for something else.
+    if (token.proved === undefined && provider.options.link === undefined) throw new Error()
+    return token
   } catch (error) {
-    throw noAttempt(`the token of the link: ${(error as { code?: string }).code}`)
+    const { code = 'it is of another provider or registration' } = error as { code?: string }
+    throw noAttempt(`the token of the attempt: ${code}`)
   }
-  throw noAttempt('the token of the link is of another provider or registration')
 }
 
 /** @throws (rejects) ERR_AUTH_LOGIN_STATE, ERR_AUTH_LINK_TAKEN, what `link` throws, and what a store or users fail with */
 export async function link(
   routes: Routes,
-  token: LinkToken,
+  token: SessionToken,
   { claims, tokens }: Exchanged,
   request: FastifyRequest,
 ): Promise<void> {
@@ -127,23 +138,34 @@ export async function link(
   if (!isLinked) throw rejection('auth.link-taken')
 }
 
+/** Browsers add cached Basic credentials: such a header must not hide the cookie. */
+function tokensIn({ tokenSources }: Registration, request: FastifyRequest): string[] {
+  const found = [localTokenIn(request, []), ...tokenSources.map((each) => each.find(request))]
+  return found.filter((each) => each !== null)
+}
+
 /** The user of a link. @throws if the session of the link was revoked, or if the request has another session */
-async function userOf({ registration, method }: Routes, token: LinkToken, request: FastifyRequest) {
-  const { app, options, tokenChecks, tokenSources, jwtService } = registration
+async function userOf(
+  { registration, method }: Routes,
+  token: SessionToken,
+  request: FastifyRequest,
+) {
+  const { options, tokenChecks, jwtService } = registration
   const user = requireUser(await findUserOf(options, token.sub, request))
   for (const each of tokenChecks) each.user?.(user, token)
-  const sessions = await app.authn.sessions.list(token.sub)
-  const isOther = (text: string | null): boolean => {
+  // A strong factor may have come since the link began.
+  if (token.isMfa !== true && (await hasStrongFactor(registration, user)))
+    throw loggedOut('its session had proved less than the user has to now')
+  const isOther = (text: string): boolean => {
     try {
       // The audience of access tokens may be a rule of the authenticator alone.
-      return jwtService.verify(String(text), method, { audience: false }).sid !== token.sid
+      return jwtService.verify(text, method, { audience: false }).sid !== token.sid
     } catch {
       // A token that has expired says nothing.
       return false
     }
   }
-  // Browsers add cached Basic credentials: such a header must not hide the cookie.
-  const present = [localTokenIn(request, []), ...tokenSources.map((each) => each.find(request))]
-  if (sessions.some(({ sid }) => sid === token.sid) && !present.some(isOther)) return user
-  throw rejection('auth.logged-out', { cause: 'its session is gone, or not that of this browser' })
+  const isHere = !tokensIn(registration, request).some(isOther)
+  if ((await isListed(registration, token)) && isHere) return user
+  throw loggedOut('its session is gone, or not that of this browser')
 }

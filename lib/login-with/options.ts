@@ -63,6 +63,11 @@ export function resolveProvider(name: string, given: LoginProviderOptions): Reso
       `option "loginWith": found a provider with the name ${JSON.stringify(name)}, expected 1 to 64 letters, digits, - and _, with a letter or a digit first: it is part of the paths.`,
     )
   }
+  if (name === 'confirm') {
+    wrongOption(
+      'option "loginWith.confirm": found a provider with the name confirm, expected another name, since sessions are confirmed at that path. Name it otherwise, here and in its redirect URI at the provider.',
+    )
+  }
   if ('clientSecret' in given && given.clientSecret === undefined) {
     wrongOption(
       `option "${place}.clientSecret": found undefined, expected a string. Is its variable set? For a public client, leave the option out.`,

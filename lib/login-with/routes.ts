@@ -11,7 +11,7 @@ import { belowLogin, urlOf } from '../login/plugin-routes.js'
 import { moveRoutes, wantedLogin } from '../login/route.js'
 import { keepAttempt, newAttempt, type TokenUntil } from './attempt.js'
 import { callback, leadTo, redirectUris } from './callback.js'
-import { claimLink, linkRoute } from './link.js'
+import { claimLink, inSession, linkRoute } from './link.js'
 import { addressOf, paramsOf } from './options.js'
 import { isPath, targetOf } from '../login/return-to.js'
 import type { Provider, Routes } from './provider.js'
@@ -87,7 +87,7 @@ export function providerRoutes(
     },
   }
   const begin = beginning(routes)
-  const begun = routeOf(`login with ${name}`, '', start(begin), documented)
+  const begun = routeOf(`login with ${name}`, '', start(routes, begin), documented)
   const all: PluginRoute[] = [
     { ...begun, notes: { responses: { 303: 'To the provider.' } } },
     routeOf(`login callback of ${name}`, '/callback', callback(routes), {}),
@@ -110,7 +110,7 @@ const purposes = ['sec-purpose', 'purpose', 'x-purpose', 'x-moz']
 const prefetch = /^(?:prefetch|prerender|preview)/i
 
 /** Begins a login: leads the browser to the provider. */
-function start(begin: ReturnType<typeof beginning>): Work {
+function start(routes: Routes, begin: ReturnType<typeof beginning>): Work {
   return async (request, reply) => {
     for (const name of purposes) addVary(reply, name)
     // Browsers discard a response that is no success, and ask again when the link is opened.
@@ -125,7 +125,8 @@ function start(begin: ReturnType<typeof beginning>): Work {
     if (ages.some((age) => age !== '0') || ages.length > 1) {
       return badRequest('querystring/max_age must be 0')
     }
-    return reply.redirect(await begin(request, reply, returnTo, ages.length === 1), 303)
+    const tokenUntil = inSession(routes, request)
+    return reply.redirect(await begin(request, reply, returnTo, ages.length === 1, tokenUntil), 303)
   }
 }
 

@@ -39,10 +39,17 @@ interface Table<Handle> {
   /** Whether a request without a body has the body `{}`. */
   readonly mayLackBody?: boolean
   readonly open: readonly Row<Handle>[]
+  /** The handlers of {@link open} that want to know whether a user is logged in. */
+  readonly seeing?: readonly Handle[]
   /** The routes for a session of the user. */
   readonly own: readonly Row<Handle>[]
-  /** The responses of all of {@link own}. */
-  readonly ofOwn: Responses
+  /** The responses of all of {@link own}, where they differ from those of most options. */
+  readonly ofOwn?: Responses
+}
+
+const ofMost = {
+  401: 'The credentials are missing or not accepted, or more is needed.',
+  403: 'No session of the user.',
 }
 
 /** A token for the next step, which may hold the data of an invitation. */
@@ -52,7 +59,7 @@ export function featureRoutes<Own extends Tools, Body>(
   tools: Own,
   table: Table<HandleOf<Own, Body>>,
 ): PluginRoute[] {
-  const { option, authenticator, kindOf, logins, mayLackBody, open, own, ofOwn } = table
+  const { option, authenticator, open, own, seeing = [] } = table
   const { routeOptions } = tools.resolved
   const accepts = [tools.registration.authenticators.get('jwt') as Authenticator]
   return [...open, ...own].map((row) => {
@@ -60,25 +67,26 @@ export function featureRoutes<Own extends Tools, Body>(
     const [method, path] = methodAndPath.split(' ') as ['GET' | 'POST', string]
     const schema = Type.Object(content ?? {})
     const read = (value: unknown): Body => {
-      const body = mayLackBody ? (value ?? {}) : value
+      const body = table.mayLackBody ? (value ?? {}) : value
       if (content !== null) checkBody(schema, body)
       return body as Body
     }
-    const protection = {
-      mark: { use: 'jwt' },
-      notes: { responses: { ...ofOwn, ...responses }, accepts },
+    const isOwn = own.includes(row)
+    const reads = {
+      mark: { use: 'jwt', ...(!isOwn && { mode: 'try' as const }) },
+      notes: { responses: { ...(isOwn && { ...ofMost, ...table.ofOwn }), ...responses }, accepts },
     }
     return {
-      kind: kindOf(path, summary),
+      kind: table.kindOf(path, summary),
       method,
       path,
       option,
       ifTaken: moveRoutes,
       ...(content && { body: { schema, read } }),
-      givesTokens: logins.includes(handle),
+      givesTokens: table.logins.includes(handle),
       authenticator,
       notes: { responses },
-      ...(own.includes(row) && protection),
+      ...((isOwn || seeing.includes(handle)) && reads),
       options: { ...routeOptions, ...sharedOptions(routeOptions, { summary }) },
       async work(request, reply, started) {
         void reply.header('cache-control', 'no-store')

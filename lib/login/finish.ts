@@ -33,6 +33,7 @@ export function sendBody(reply: FastifyReply, body: object): FastifyReply {
  * Ends each login, whichever way the user took: asks for a second factor, or else puts the tokens into the reply.
  * @param about - more members of the event `login`
  * @param give - makes the body of the tokens
+ * @param event - what is reported
  * @returns the body @throws (rejects) AuthenticationFault, AuthenticationError
  */
 export async function finishLogin(
@@ -42,6 +43,7 @@ export async function finishLogin(
   login: FinishedLogin,
   about: object = {},
   give = giveTokens,
+  event: 'login' | 'confirm' = 'login',
 ): Promise<object> {
   const { username, user, started, authentication } = login
   const { amr, isRenewed = false } = authentication
@@ -59,7 +61,7 @@ export async function finishLogin(
     : login
   const tokens = await registration.issueTokens(username, request, user, attempt, registration)
   const body = give(registration, registration.carrier, request, reply, tokens)
-  report(request, 'login', started, { ...about, ...(amr && { amr }) })
+  report(request, event, started, { ...about, ...(amr && { amr }) })
   return body
 }
 
@@ -100,13 +102,13 @@ export function giveTokens(
   }
 }
 
-/** @returns a function that reports a login or a refresh. @throws AuthenticationFault when a getter of the user throws */
+/** @returns a function that reports what gave tokens to a user. @throws AuthenticationFault when a getter of the user throws */
 export function tokensReport(registration: Registration, user: object) {
   try {
     const view = viewOf(user, registration.hiddenFields)
     return (
       request: FastifyRequest,
-      name: 'login' | 'refresh',
+      name: 'login' | 'refresh' | 'confirm',
       started: number,
       about?: object,
     ): void => reportSuccess(request, view, name, started, about, { registration })

@@ -66,7 +66,8 @@ function notesOf(route: DeclaredRoute): Notes | null {
     const members = own.notes?.accepts ?? []
     const responses = pluginResponses(own, registration)
     const operationId = operationIdOf(own, route)
-    const allowsAnonymous = own.mark === undefined
+    const { mode = 'required' } = Object(own.mark ?? { mode: 'try' }) as { mode?: string }
+    const allowsAnonymous = mode !== 'required'
     return { registration, members, allowsAnonymous, needs: null, responses, operationId }
   }
   // A document can be asked for before the app is ready.

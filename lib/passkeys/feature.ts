@@ -1,12 +1,14 @@
+import { acceptSameTokens } from '../authenticators/shared-keys.js'
 import { wrongOption } from '../errors/errors.js'
 import { loginFor } from '../login/needs.js'
 import { resolvePasskeys } from './options.js'
-import { passkeyRoutes } from './routes.js'
+import { use, type Body } from './handlers.js'
+import { answer, passkeyRoutes } from './routes.js'
 import { ceremonyTokens } from './tokens.js'
 import { PasskeyTools } from './tools.js'
 import { verifierOf } from './verify.js'
 import type { Feature, FeatureContext } from '../feature.js'
-import type { PasskeysOptions } from '../../types/passkeys.js'
+import type { Passkeys, PasskeysOptions } from '../../types/passkeys.js'
 
 export { schema } from './options.js'
 
@@ -30,10 +32,36 @@ export function create(context: FeatureContext<Resolved>): Feature {
   const { path, keys } = loginFor('passkeys', context, why)
   const tokens = ceremonyTokens(keys)
   const verifier = verifierOf(resolved)
+  const { mfa, amr } = resolved.options
+  let tools: PasskeyTools
+  const hasSome = async (user: object): Promise<boolean> => (await tools.list({ user })).length > 0
+  const api: Passkeys = { removeAll: (name, request) => tools.removeAll(name, request) }
   return {
     name: 'passkeys',
-    givesMfa: true,
-    routes: (registration) =>
-      passkeyRoutes(path, new PasskeyTools(resolved.options, tokens, verifier, registration)),
+    api,
+    givesMfa: mfa,
+    confirmations: [
+      {
+        name: 'passkey',
+        amr,
+        isOffered: ({ user }) => hasSome(user),
+        proves: {
+          body: answer,
+          async check(own, body: Body, request, isLast) {
+            const { user } = await use(tools, own, body, request, !isLast)
+            return { user, confirm: async () => undefined }
+          },
+        },
+      },
+    ],
+    open(registration) {
+      tools = new PasskeyTools(resolved.options, tokens, verifier, registration)
+    },
+    routes: () => passkeyRoutes(path, tools),
+    check(registration, all) {
+      if (!mfa) return
+      for (const each of all)
+        if (acceptSameTokens(registration, each)) each.strongFactors.add(hasSome)
+    },
   }
 }

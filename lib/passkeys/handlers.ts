@@ -6,14 +6,14 @@ import { rejection } from '../errors/errors.js'
 import { controlCharacter } from '../http/authorization.js'
 import { badRequest } from '../http/query.js'
 import { finishLogin } from '../login/finish.js'
-import { requireFreshSession, requireOwnSession } from '../login/own-session.js'
+import { ownSession, requireAlive, requireOwnSession, requireProof } from '../login/proof.js'
 import { stepTime } from '../tokens/step.js'
 import { unknown, usedWith, type Owner, type PasskeyTools } from './tools.js'
 import { algorithms, invalid } from './verify.js'
 import type { HandleOf } from '../login/feature-routes.js'
 import type { Passkey } from '../../types/passkeys.js'
 
-interface Body {
+export interface Body {
   readonly token: string
   readonly response: unknown
   readonly id: string
@@ -28,47 +28,64 @@ const type = 'public-key'
 /** What both ceremonies ask for. A passkey is two factors only if the authenticator verifies its user. */
 const asked = { timeout: stepTime * 1000, userVerification: 'required' }
 
-export const loginOptions: Handle = async (tools) => {
+export const loginOptions: Handle = async (tools, _body, request) => {
   const { rpId } = tools.resolved
   const token = tools.tokens.make()
+  const own = ownSession(tools.registration, request)
   // Without a list, browsers offer all passkeys of the domain, and nothing tells who exists.
-  const publicKey = { challenge: digestOf(token), rpId, allowCredentials: [], ...asked }
+  const passkeys = own === null ? [] : await tools.list(own)
+  const allowCredentials = passkeys.map(({ id, transports }) => ({ type, id, transports }))
+  const publicKey = { challenge: digestOf(token), rpId, allowCredentials, ...asked }
   return { token, publicKey }
 }
 
-/** Logs in, unless too many responses of this client were wrong: each costs a look-up. */
-export const logIn: Handle = async (tools, body, ...given) => {
-  const { attempts } = tools.registration
-  // Each token has a name of its own, so that only its address has a limit.
-  const counted = `passkey ${digestOf(body.token)}`
-  await attempts.rejectThrottledToken(counted, given[0])
-  return enter(tools, body, ...given).catch(async (error: unknown) => {
-    const { code } = error as { code?: unknown }
-    if (code === 'ERR_AUTH_PASSKEY_INVALID') await attempts.countRejectedToken(counted, given[0])
-    throw error
-  })
+export const logIn: Handle = async (tools, body, request, reply, started) => {
+  const { user, sub: username } = await use(tools, null, body, request)
+  const { amr } = tools.resolved
+  const login = { username, user, started, confirm: async () => undefined, authentication: { amr } }
+  return finishLogin(tools.registration, request, reply, login)
 }
 
-const enter: Handle = async (tools, body, request, reply, started) => {
+/**
+ * Verifies a response, and uses its challenge up. Where too many of this client were wrong, it is rejected: each costs a
+ * look-up.
+ * @param known - the user of a session; null where the response tells the user
+ * @param isCounted - whether a wrong one counts
+ */
+export async function use(
+  tools: PasskeyTools,
+  known: Owner | null,
+  { token, response }: Body,
+  request: FastifyRequest,
+  isCounted = true,
+): Promise<Owner> {
   const { tokens, verifier, registration } = tools
-  const challenge = tokens.read(body.token)
-  const response = verifier.readAssertion(body.response)
-  const owner = await tools.ownerOf(response.response.userHandle, request)
-  let verified: Awaited<ReturnType<typeof verifier.used>> | undefined
-  await tools.swap(owner, response.id, async (passkey) => {
-    const used = usedWith(passkey, challenge)
-    // Once: what others have changed meanwhile is no part of it.
-    verified ??= await verifier.used(response, body.token, passkey)
-    const { counter } = verified
-    if (counter <= passkey.counter && counter + passkey.counter > 0) warn(request, owner)
-    const at = Number.parseInt(challenge, 10)
-    return { ...passkey, ...verified, at, used, lastUsed: new Date().toISOString() }
-  })
-  tools.tell('used', owner, response.id, request)
-  const { user, sub: username } = owner
-  const authentication = { amr: ['pop', 'mfa'] }
-  const login = { username, user, started, confirm: async () => undefined, authentication }
-  return finishLogin(registration, request, reply, login)
+  const { attempts } = registration
+  // Each token has a name of its own, so that only its address has a limit.
+  const counted = `passkey ${digestOf(token)}`
+  await attempts.rejectThrottledToken(counted, request)
+  try {
+    const challenge = tokens.read(token)
+    const assertion = verifier.readAssertion(response)
+    const owner = known ?? (await tools.ownerOf(assertion.response.userHandle, request))
+    let verified: Awaited<ReturnType<typeof verifier.used>> | undefined
+    await tools.swap(owner, assertion.id, async (passkey) => {
+      const used = usedWith(passkey, challenge)
+      // Once: what others have changed meanwhile is no part of it.
+      verified ??= await verifier.used(assertion, token, passkey)
+      const { counter } = verified
+      if (counter <= passkey.counter && counter + passkey.counter > 0) warn(request, owner)
+      const at = Number.parseInt(challenge, 10)
+      return { ...passkey, ...verified, at, used, lastUsed: new Date().toISOString() }
+    })
+    tools.tell('used', owner, assertion.id, request)
+    return owner
+  } catch (error) {
+    const { code } = error as { code?: unknown }
+    if (isCounted && code === 'ERR_AUTH_PASSKEY_INVALID')
+      await attempts.countRejectedToken(counted, request)
+    throw error
+  }
 }
 
 /** Passkeys that were synchronized or imported, and two pages at once, look the same as a copied key. */
@@ -77,7 +94,7 @@ function warn({ log }: FastifyRequest, { sub }: Owner): void {
 }
 
 export const addOptions: Handle = async (tools, _body, request) => {
-  const owner = requireFreshSession(tools.registration, request)
+  const owner = await requireProof(tools.registration, request)
   const { rpId, accountField, given } = tools.resolved
   const passkeys = await listWithRoom(tools, owner)
   const handle = await tools.handleOf(owner, passkeys)
@@ -102,13 +119,14 @@ export const addOptions: Handle = async (tools, _body, request) => {
 }
 
 export const add: Handle = async (tools, body, request, reply) => {
-  const owner = requireFreshSession(tools.registration, request)
+  const owner = await requireProof(tools.registration, request)
   tools.tokens.read(body.token, owner.sub)
   const added = await tools.verifier.added(body.response, body.token)
   const created = new Date().toISOString()
   const handle = await tools.handleOf(owner, await listWithRoom(tools, owner))
   const about = { handle, name: nameOf(body), created, lastUsed: null }
   const passkey: Passkey = { ...added, at: 0, used: ['0'], ...about }
+  await requireAlive(tools.registration, request)
   const isStored = await tools.store('passkeys.add', (given) => given.add(owner.user, passkey))
   if (!isStored) throw invalid('its id is taken')
   // Only now, since others may have been added meanwhile.
@@ -133,16 +151,18 @@ export const list: Handle = async (tools, _body, request) => {
 export const rename: Handle = async (tools, body, request) => {
   const owner = requireOwnSession(tools.registration, request)
   const name = nameOf(body)
+  await requireAlive(tools.registration, request)
   await tools.swap(owner, body.id, (passkey) => ({ ...passkey, name }))
   return null
 }
 
 export const remove: Handle = async (tools, body, request) => {
-  const owner = requireFreshSession(tools.registration, request)
+  const owner = await requireProof(tools.registration, request)
   const passkeys = await tools.list(owner)
   const { id } = body
   const removed = passkeys.find((each) => each.id === id)
   if (removed === undefined) throw unknown()
+  await requireAlive(tools.registration, request)
   const needsOne = !tools.hasOtherWay(owner)
   if (needsOne && passkeys.length === 1) throw rejection('auth.passkey-last')
   const isRemoved = await tools.store('passkeys.remove', (given) => given.remove(owner.user, id))

@@ -4,6 +4,7 @@ import { isOrigin } from '../http/origin.js'
 import {
   anyFunction,
   fieldName,
+  flag,
   oneOrMore,
   optional,
   routeOptions,
@@ -25,10 +26,11 @@ export const schema = strict({
   accountField: optional(fieldName),
   username: optional(anyFunction('a function (handle) that returns the name of a user, or null')),
   most: optional(whole(1, 100)),
+  mfa: optional(flag),
   routeOptions,
 })
 
-const defaults = { accountField: 'email', most: 20, routeOptions: {} }
+const defaults = { accountField: 'email', most: 20, mfa: true, routeOptions: {} }
 
 /** The origin of an Android app: the SHA-256 digest of its signing certificate, in base64url. */
 const androidApp = /^android:apk-key-hash:[\w-]{43}$/
@@ -71,6 +73,9 @@ export function resolvePasskeys(given: PasskeysOptions<object>) {
       `option "passkeys.rpId": found ${rpId === '' ? 'nothing' : JSON.stringify(rpId)}, expected the domain of the passkeys, such as shop.example: that of an origin in "passkeys.origin", or one above it that can be registered (not com or co.uk), in lower case, without scheme and port.${isSpelling ? ` Did you mean ${JSON.stringify(domain)}?` : ''}`,
     )
   }
+  const options = withDefaults(defaults, given)
+  /** What a passkey proves (RFC 8176). */
+  const amr = options.mfa ? ['pop', 'mfa'] : ['pop']
   // The functions are called on the object of the app, which may be an instance of a class.
-  return { given, ...withDefaults(defaults, given), origins, rpId }
+  return { given, ...options, origins, rpId, amr }
 }

@@ -9,7 +9,7 @@ const id = Type.String({ minLength: 1, maxLength: 1364 })
 const name = Type.String({ maxLength: 64 })
 /** The response of a browser: what is wrong within is a 403, whose reason is in the log alone. */
 const response = Type.Object({}, { description: 'What `toJSON()` of the credential returns.' })
-const answer = { token, response }
+export const answer = { token, response }
 
 const text = Type.String()
 const shown = Type.Object(
@@ -34,10 +34,7 @@ const listed = Type.Object(
 const done = { 204: 'Done.' }
 const removed = { ...done, 409: 'The passkey is the only way to log in that the user has.' }
 const wrong = { 403: 'The response is not valid.' }
-const ofOwn = {
-  401: 'The credentials are missing or not accepted, or the user has to log in again.',
-  403: 'No session of the user, or not a passkey of the user.',
-}
+const ofOwn = { 403: 'No session of the user, or not a passkey of the user.' }
 
 export function passkeyRoutes(login: string, tools: PasskeyTools): PluginRoute[] {
   const [below, beside] = [belowLogin(login, 'passkey'), besideLogin(login, 'passkeys')]
@@ -50,6 +47,7 @@ export function passkeyRoutes(login: string, tools: PasskeyTools): PluginRoute[]
     kindOf: (_path, summary) => summary.toLowerCase(),
     logins: [logIn],
     mayLackBody: true,
+    seeing: [loginOptions],
     open: [
       [`POST ${below}/options`, 'Begin a log-in with a passkey', loginOptions, {}, asked],
       [`POST ${below}`, 'Log in with a passkey', logIn, answer, begun],

@@ -1,10 +1,10 @@
 import type { FastifyRequest } from 'fastify'
-import { declaredProperty } from '../common/objects.js'
-import { isStored } from '../common/stored.js'
+import { isStored, notFound } from '../common/stored.js'
 import { swap } from '../common/swap.js'
 import { askApp } from '../errors/ask.js'
 import { faultOf } from '../errors/errors.js'
 import { channelOf } from '../events.js'
+import { noGuess } from '../login/proof.js'
 import { asUnknown, findUserOf, isUsableName } from '../users/user.js'
 import { stepTime } from '../tokens/step.js'
 import { timeIn, type CeremonyTokens } from './tokens.js'
@@ -31,12 +31,28 @@ export class PasskeyTools {
     readonly registration: Registration,
   ) {}
 
+  /** Removes all passkeys of a user. @returns how many */
+  async removeAll(name: string | number, request: FastifyRequest): Promise<number> {
+    if (!isUsableName(name)) return 0
+    const user = await findUserOf(this.registration.options, name, request)
+    if (user === null) return 0
+    const owner = { user, sub: await this.#subOf(user, name) }
+    const passkeys = await this.list(owner)
+    for (const { id } of passkeys) {
+      await this.ask<unknown>((given) => given.remove(user, id))
+      this.tell('removed', owner, id, request)
+    }
+    if ((await this.list(owner)).length === 0) return passkeys.length
+    throw notFound('ERR_AUTH_PASSKEYS', 'passkeys.remove', 'passkeys.list')
+  }
+
   /**
    * The user of a handle, which an authenticator returns and a client may have made up. Only a `sub` finds a user, and no
    * other name does, such as an address. Nothing slow is asked for a user who is found, since the client has proved nothing yet.
    * @throws (rejects) ERR_AUTH_PASSKEY_INVALID
    */
-  async ownerOf(handle: string, request: FastifyRequest): Promise<Owner> {
+  async ownerOf(handle: string | undefined, request: FastifyRequest): Promise<Owner> {
+    if (handle === undefined) throw invalid('no user handle')
     const bytes = Buffer.from(handle, 'base64url')
     const mapped = await this.ask(({ username }) => username?.(bytes))
     const name: unknown = mapped ?? subIn(bytes)
@@ -67,7 +83,7 @@ export class PasskeyTools {
     )
   }
 
-  async list({ user }: Owner): Promise<readonly Passkey[]> {
+  async list({ user }: Pick<Owner, 'user'>): Promise<readonly Passkey[]> {
     const found: unknown = await this.ask((given) => given.list(user))
     if (Array.isArray(found) && found.every(isPasskey)) return found
     throw fault(
@@ -95,10 +111,8 @@ export class PasskeyTools {
 
   /** Whether a user gets in without a passkey. */
   hasOtherWay({ user }: Owner): boolean {
-    const { features, options, passwords } = this.registration
-    const hash = declaredProperty(user, options.passwordField)
-    const hasPassword = typeof hash === 'string' && passwords.isHash(hash)
-    return hasPassword || features.some(({ name }) => name === 'loginWith')
+    const { features, passwords } = this.registration
+    return passwords.hasPassword(user) || features.some(({ name }) => name === 'loginWith')
   }
 
   ask<T>(work: (given: ResolvedPasskeys['given']) => T | Promise<T>): Promise<T> {
@@ -130,7 +144,7 @@ const mostUsed = 32
 
 /**
  * Adds a challenge to those that a passkey has signed, so that each works once, in any order. All before the first one count as
- * used. Where a clock was fast, the list has times that have not come; they leave it only when it is full.
+ * used. Where a clock was fast, the list has times that have not come, of which the first 16 stay.
  * @throws ERR_AUTH_PASSKEY_INVALID
  */
 export function usedWith({ at, used }: Passkey, id: string): string[] {
@@ -139,9 +153,11 @@ export function usedWith({ at, used }: Passkey, id: string): string[] {
   const known = used ?? (old > timeIn(stepTime) ? ['0', old] : [old])
   const isPossible = (each: string): boolean => each < timeIn(stepTime)
   if (known.includes(id) || id <= (known.find(isPossible) ?? '0'))
-    throw invalid('it has signed this challenge before')
+    throw noGuess(invalid('it has signed this challenge before'))
   const all = [...known, id].toSorted()
-  return all.length > mostUsed ? all.filter(isPossible).slice(-mostUsed) : all
+  if (all.length <= mostUsed) return all
+  const possible = all.filter(isPossible)
+  return [...possible.slice(-mostUsed), ...all.slice(possible.length).slice(0, mostUsed / 2)]
 }
 
 function isPasskey(value: unknown): value is Passkey {

@@ -26,11 +26,12 @@ const shapeOf = (response: Type.TProperties) =>
 
 const shapes = {
   new: shapeOf({ attestationObject: bytes(8192) }),
-  known: shapeOf({ authenticatorData: bytes(1024), signature: bytes(1024), userHandle: bytes(64) }),
+  known: shapeOf({
+    authenticatorData: bytes(1024),
+    signature: bytes(1024),
+    userHandle: Type.Optional(bytes(64)),
+  }),
 }
-
-/** What tells a login which passkey of which user it is about: the client may have sent anything. */
-export type Assertion = AuthenticationResponseJSON & { response: { userHandle: string } }
 
 export const invalid = (cause: string): Error => rejection('auth.passkey-invalid', { cause })
 
@@ -53,7 +54,8 @@ export function verifierOf({
     requireUserVerification: true,
   })
   return {
-    readAssertion: (response: unknown): Assertion => shaped<Assertion>(shapes.known, response),
+    readAssertion: (response: unknown) =>
+      shaped<AuthenticationResponseJSON>(shapes.known, response),
     /** WebAuthn §7.1 */
     added: (given: unknown, token: string) =>
       unlessInvalid(async () => {
@@ -73,7 +75,7 @@ export function verifierOf({
         return { id: credential.id, publicKey, counter, transports, aaguid, backedUp }
       }),
     /** WebAuthn §7.2 */
-    used: (response: Assertion, token: string, { id, publicKey }: Passkey) =>
+    used: (response: AuthenticationResponseJSON, token: string, { id, publicKey }: Passkey) =>
       unlessInvalid(async () => {
         checkFrame(response)
         checkSize(bytesOf(response.response.authenticatorData))

@@ -1,4 +1,5 @@
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
+import { declaredProperty } from '../common/objects.js'
 import { isProduction } from '../common/production.js'
 import { createCredentialCheck } from './check.js'
 import { inheritHashing, isBelow, longestFor, resolveHashing } from './hashing.js'
@@ -26,6 +27,8 @@ export interface SharedHashing {
 
 type Users = Pick<CheckTools, 'userService' | 'passwordField'>
 type BasicUsers = Users & Pick<CheckTools, 'isClosed'>
+/** Without a throttle, a wrong password is not counted for the user. */
+type LoginUsers = Users & { readonly throttle?: null }
 
 export type PasswordTools = Awaited<ReturnType<typeof createPasswordTools>>
 
@@ -43,13 +46,16 @@ export async function createPasswordTools(
     load: async (): Promise<void> => {
       for (const { kind } of hashing.profiles) await kind.load()
     },
-    /** Whether a stored string is a hash of any kind that the options know, above the ceilings too. */
-    isHash: (stored: string): boolean => parseHash(stored, hashing.known) !== null,
+    /** Whether a hash of any kind is stored that the options know, above the ceilings too, and not, say, `!` of Django. */
+    hasPassword(user: object): boolean {
+      const stored = declaredProperty(user, options.passwordField)
+      return typeof stored === 'string' && parseHash(stored, hashing.known) !== null
+    },
     fits: (password: string): boolean => Buffer.byteLength(password) <= longestOf(hashing),
     hashNew: (password: string, request: FastifyRequest): Promise<string> =>
       hashInTurn(hashing, password, longestOf(hashing), request),
     basicCheck: (users: BasicUsers) => createCredentialCheck({ ...tools, ...users, cache }),
-    loginCheck: (users: Users, validAfter: (user: object) => number) =>
+    loginCheck: (users: LoginUsers, validAfter: (user: object) => number) =>
       createCredentialCheck({ ...tools, ...users, cache: null }, validAfter),
     stats: () => ({
       hashing: { ...hashing.queue.stats },

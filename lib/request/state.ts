@@ -46,12 +46,18 @@ function createState() {
     extraKeys: none,
     lang: null as string | null,
     cookies: null as Cookies | null,
-    /** Set for a request with a body: since when it waits for it, and how to authenticate it again. */
-    again: null as { readonly since: number; readonly begin: Begin } | null,
+    /** Set for a request with a body. */
+    again: null as Again | null,
   }
 }
 
-type Begin = (done: HookHandlerDoneFunction) => void
+/** Since when a request waits for its body, and how to authenticate it again. */
+interface Again {
+  readonly since: number
+  isRevoked(): boolean
+  beginAgain(done: HookHandlerDoneFunction): void
+}
+
 type RequestState = ReturnType<typeof createState>
 type Stateful = FastifyRequest & { [kRequestState]?: RequestState }
 
@@ -84,10 +90,6 @@ export function setUser(
   state.stored = stored
   state.authenticator = authenticator
   if (state.extra !== null) state.extra.authenticator = authenticator
-}
-
-export function setAgain(request: FastifyRequest, begin: Begin): void {
-  ensureState(request).again = { since: performance.now(), begin }
 }
 
 /** Forgets all that authenticators have found. What other hooks have put into `request.extra` stays. */

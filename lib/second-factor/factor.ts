@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { digestOf } from '../common/digest.js'
 import { rejection, type AuthenticationError } from '../errors/errors.js'
+import { noGuess } from '../login/proof.js'
 import { base32Of, isOfApp, plainCode, stepOf } from './totp.js'
 
 /** The second factor of a user, as it is stored, encrypted. */
@@ -57,7 +58,7 @@ export function tryCode(factor: Factor, typed: string, password: string): Tried 
     return { error: rejection('auth.too-many-attempts', { retryAfter: Math.ceil(wait / 1000) }) }
   const step = stepOf(factor.secret, code, factor.step)
   // A double click is no guess.
-  if (step === 'used') return { error: codeInvalid('code was used') }
+  if (step === 'used') return { error: noGuess(codeInvalid('code was used')) }
   if (step !== null) return { after: { ...factor, step, wrong: 0, wait: null } }
   const wrong = factor.wrong + 1
   const until = Date.now() + Math.min(longestWait, firstWait * 2 ** (wrong - free))

@@ -1,4 +1,4 @@
-import { acceptSameTokens, isSameService } from '../authenticators/shared-keys.js'
+import { acceptSameTokens } from '../authenticators/shared-keys.js'
 import { isUsableName } from '../users/user.js'
 import { wrongOption } from '../errors/errors.js'
 import { loginFor } from '../login/needs.js'
@@ -7,7 +7,8 @@ import { wantedLogin } from '../login/route.js'
 import { noClaims } from '../login/token.js'
 import { fingerprintOf } from '../tokens/keys/key.js'
 import { stepTime } from '../tokens/step.js'
-import { secondFactorRoutes } from './routes.js'
+import { codeInvalid } from './factor.js'
+import { code, secondFactorRoutes } from './routes.js'
 import { factorTokens, rememberedDevices } from './tokens.js'
 import { SecondFactorTools } from './tools.js'
 import type { Feature, FeatureContext, Registration, SecondFactor as Asks } from '../feature.js'
@@ -27,8 +28,9 @@ export function create(context: FeatureContext<ResolvedSecondFactor>): Feature {
   let tools: SecondFactorTools
   const secondFactor: Asks = {
     page: pageOf(resolved, cookies, 'loginWith' in resolvedBefore),
-    isOn: (user) => tools.store.textOf(user) !== null,
-    async ask(request, reply, user, { username, started, authentication, replacement }) {
+    isOn: (user, isOther) => tools.store.textOf(user, isOther) !== null,
+    async ask(request, reply, user, login) {
+      const { username, started, authentication, replacement, replaces } = login
       const { sub } = await tools.claimsOf(username, request, user)
       const factor = tools.store.factorOf(user, sub)
       if (factor === null) return null
@@ -39,7 +41,7 @@ export function create(context: FeatureContext<ResolvedSecondFactor>): Feature {
       const began = Date.now() - (performance.now() - started)
       const { amr = [] } = authentication
       const validAfter = tools.validAfter(user)
-      const token = tokens.login.make({ sub, states, amr, began, validAfter })
+      const token = tokens.login.make({ sub, states, amr, began, validAfter, replaces })
       void reply.code(202)
       return { secondFactor: { token, expiresIn: stepTime } }
     },
@@ -52,32 +54,43 @@ export function create(context: FeatureContext<ResolvedSecondFactor>): Feature {
       return tools.remove(user, name, sub, request)
     },
   }
+  const { isOn } = secondFactor
   return {
     name: 'secondFactor',
     api,
     givesMfa: true,
     secondFactor,
+    confirmations: [
+      {
+        name: 'code',
+        amr: ['otp', 'mfa'],
+        isOffered: ({ user }) => isOn(user),
+        proves: {
+          body: { code },
+          async check({ user, sub }, { code }: { code: string }, request, isLast) {
+            if (!isOn(user)) throw codeInvalid('no second factor')
+            const check = tools.samePassword(user, sub)
+            return tools.prove({ user, sub, code, check }, request, !isLast)
+          },
+        },
+      },
+    ],
     open(registration) {
       registration.hiddenFields.add(resolved.field)
       tools = new SecondFactorTools(resolved, tokens, devices, registration)
     },
     routes: () => secondFactorRoutes(path, tools),
     check(registration, all) {
-      const { userService } = registration.options
-      const related = all.filter(({ options }) => isSameService(userService, options.userService))
-      tools.family = related.flatMap(({ app: { authn } }) =>
-        authn.features.includes('sessions') ? authn.sessions : [],
-      )
       const secrets = [resolved.given.key].flat() as readonly string[]
       if (secrets.some((secret) => all.some((each) => isKeyOf(each, secret)))) {
         wrongOption(
           'option "secondFactor.key": found a key of "jwt", expected a secret of its own: whoever steals it would have both. Make one with: npx fastify-authn secret',
         )
       }
-      const isRelated = (each: Registration): boolean =>
-        each === registration || acceptSameTokens(registration, each)
-      const around = all.find(
-        (each) => each.secondFactor === undefined && isRelated(each) && wantedLogin(each) !== null,
+      const related = all.filter((each) => acceptSameTokens(registration, each))
+      for (const { strongFactors } of related) strongFactors.add(isOn)
+      const around = related.find(
+        (each) => each.secondFactor === undefined && wantedLogin(each) !== null,
       )
       if (around === undefined) return
       wrongOption(

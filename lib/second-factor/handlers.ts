@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { declaredProperty } from '../common/objects.js'
-import { requireFreshSession, requireOwnSession } from '../login/own-session.js'
+import { requireAlive, requireOwnSession, requireProof } from '../login/proof.js'
 import { codeInvalid, newRecoveryCodes, randomId, type Factor } from './factor.js'
 import { loginExpired } from '../tokens/step.js'
 import { base32Of, plainCode, stepOf } from './totp.js'
@@ -17,7 +17,7 @@ interface Body {
 type Handle = HandleOf<SecondFactorTools, Body>
 
 export const logIn: Handle = async (tools, { token, code, remember }, request, reply) => {
-  const { sub, states, amr, began, validAfter } = tools.tokens.login.read(token)
+  const { sub, states, amr, began, validAfter, replaces } = tools.tokens.login.read(token)
   const { store, devices } = tools
   const found = await store.find(sub, request)
   if (found === null) throw loginExpired('the user is gone')
@@ -30,7 +30,8 @@ export const logIn: Handle = async (tools, { token, code, remember }, request, r
   const device = tools.deviceOf(states, check(found))
   // Sessions that were revoked since the password was checked include this one.
   const times = { began, started: performance.now() - Math.max(0, Date.now() - began) }
-  const body = await tools.begin(request, reply, { sub, user: found, amr, code, check, ...times })
+  const login = { sub, user: found, amr, code, check, replaces, ...times }
+  const body = await tools.begin(request, reply, login)
   if (remember) devices?.remember(reply, device)
   return body
 }
@@ -51,7 +52,7 @@ interface Setup {
 const aboutSetup = (sub: Sub): string => `setup of ${sub}`
 
 export const setUp: Handle = async (tools, _body, request) => {
-  const { user, sub } = requireFreshSession(tools.registration, request)
+  const { user, sub } = await requireProof(tools.registration, request)
   const { box, accountField, given } = tools.resolved
   const bytes = randomBytes(20)
   const replaces = tools.store.factorOf(user, sub)?.id ?? null
@@ -65,8 +66,8 @@ export const setUp: Handle = async (tools, _body, request) => {
   return { secret, uri, token }
 }
 
-export const enable: Handle = async (tools, { token, code }, request, reply) => {
-  const { user: found, sub, amr } = requireFreshSession(tools.registration, request)
+export const enable: Handle = async (tools, { token, code }, request, reply, started) => {
+  const { user: found, sub, amr, sid } = await requireProof(tools.registration, request)
   const { secret, replaces } = readSetup(tools, token, sub)
   const samePassword = tools.samePassword(found, sub)
   const { shown, codes } = newRecoveryCodes()
@@ -75,23 +76,22 @@ export const enable: Handle = async (tools, { token, code }, request, reply) => 
     if (tools.store.hasCodes(now, sub, codes)) return factor
     throw loginExpired('the second factor has changed')
   }
-  const { sessions } = tools.registration.app.authn
-  // Proves that the store is there, before anything is done.
-  await sessions.list(sub)
-  const { user, before, after } = await tools.store.swap(found, sub, request, (now) => {
-    const before = tools.store.factorOf(now, sub)
-    if ((before?.id ?? null) !== replaces) throw loginExpired('the second factor has changed')
-    const step = stepOf(secret, plainCode(code), -1)
-    if (typeof step !== 'number') throw codeInvalid('the app shows another code')
-    return { before, after: { id: randomId(), secret, step, wrong: 0, wait: null, codes } }
-  })
+  await requireAlive(tools.registration, request)
+  const id = randomId()
+  let before: Factor | null = null
   try {
+    const { user } = await tools.store.swap(found, sub, request, (now) => {
+      before = tools.store.factorOf(now, sub)
+      if ((before?.id ?? null) !== replaces) throw loginExpired('the second factor has changed')
+      const step = stepOf(secret, plainCode(code), -1)
+      if (typeof step !== 'number') throw codeInvalid('the app shows another code')
+      return { after: { id, secret, step, wrong: 0, wait: null, codes } }
+    })
     await tools.store.requireCodes(user, sub, request, codes)
     // They began with less. `finishLogin` rejects logins that are not among them yet. By `sub`, the clocks of two processes
     // could make the next login look older than this.
-    const others = await Promise.all(tools.family.map((each) => each.list(sub)))
-    await Promise.all(others.flat().map(({ sid }) => sessions.revoke({ sid })))
-    const login = { sub, user, amr, started: performance.now(), check }
+    await tools.registration.app.authn.sessions.revoke({ sub, except: sid })
+    const login = { sub, user, amr, started, check, replaces: sid }
     const body = await tools.begin(request, reply, login)
     tools.counts.enabled += 1
     tools.tell('enabled', sub, request)
@@ -100,7 +100,7 @@ export const enable: Handle = async (tools, { token, code }, request, reply) => 
     // The recovery codes were not shown, and older sessions may go on.
     const now = await tools.store.find(sub, request)
     const undo = (each: object) =>
-      tools.store.factorOf(each, sub)?.id === after.id ? { after: before } : {}
+      tools.store.factorOf(each, sub)?.id === id ? { after: before } : {}
     if (now !== null) await tools.store.swap(now, sub, request, undo, mostLost)
     throw error
   }
@@ -116,18 +116,10 @@ function readSetup({ tokens, resolved }: SecondFactorTools, token: string, sub: 
   }
 }
 
-/** The session that it begins takes the place of the one that it was asked in. */
-export const confirm: Handle = async (tools, { code }, request, reply, started) => {
-  const { user: found, sub, sid, amr } = requireOwnSession(tools.registration, request)
-  const check = tools.samePassword(found, sub)
-  const body = await tools.begin(request, reply, { sub, user: found, amr, code, started, check })
-  await tools.registration.app.authn.sessions.revoke({ sid })
-  return body
-}
-
 export const renewCodes: Handle = async (tools, _body, request) => {
-  const { user: found, sub } = requireFreshSession(tools.registration, request, true)
+  const { user: found, sub } = await requireProof(tools.registration, request)
   const { shown, codes } = newRecoveryCodes()
+  await requireAlive(tools.registration, request)
   const { user } = await tools.store.swap(found, sub, request, (now) => {
     const factor = tools.store.factorOf(now, sub)
     if (factor === null) throw noFactor()
@@ -140,6 +132,7 @@ export const renewCodes: Handle = async (tools, _body, request) => {
 
 export const forgetDevices: Handle = async (tools, _body, request) => {
   const { user, sub } = requireOwnSession(tools.registration, request)
+  await requireAlive(tools.registration, request)
   await tools.store.swap(user, sub, request, (now) => {
     const factor = tools.store.factorOf(now, sub)
     return factor === null ? {} : { after: { ...factor, devices: randomId() } }
@@ -148,7 +141,8 @@ export const forgetDevices: Handle = async (tools, _body, request) => {
 }
 
 export const disable: Handle = async (tools, _body, request) => {
-  const { user, sub } = requireFreshSession(tools.registration, request, true)
+  const { user, sub } = await requireProof(tools.registration, request)
+  await requireAlive(tools.registration, request)
   await tools.remove(user, sub, sub, request)
   return null
 }

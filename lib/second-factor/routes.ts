@@ -2,19 +2,10 @@ import * as Type from '@sinclair/typebox/type'
 import type { PluginRoute, Responses } from '../http/plugin-route.js'
 import { featureRoutes, tokenSchema as token } from '../login/feature-routes.js'
 import { belowLogin, besideLogin } from '../login/plugin-routes.js'
-import {
-  confirm,
-  disable,
-  enable,
-  forgetDevices,
-  logIn,
-  renewCodes,
-  setUp,
-  status,
-} from './handlers.js'
+import { disable, enable, forgetDevices, logIn, renewCodes, setUp, status } from './handlers.js'
 import type { SecondFactorTools } from './tools.js'
 
-const code = Type.String({ minLength: 1, maxLength: 64 })
+export const code = Type.String({ minLength: 1, maxLength: 64 })
 const remember = Type.Optional(Type.Boolean())
 const codes = { recoveryCodes: Type.Array(Type.String()) }
 const secret = { secret: Type.String(), uri: Type.String(), token }
@@ -27,10 +18,6 @@ const isOn = described(state, 'Whether it is on, and how many recovery codes are
 const begun = described(secret, 'What authenticator apps read, and a token for the next step.')
 const renewed = described(codes, 'New recovery codes.')
 const done = { 204: 'Done.' }
-const ofOwn = {
-  401: 'The credentials are missing or not accepted, or the user has to confirm that it is them.',
-  403: 'No session of the user.',
-}
 
 export function secondFactorRoutes(login: string, tools: SecondFactorTools): PluginRoute[] {
   const [below, beside] = [belowLogin, besideLogin].map((place) => place(login, 'second-factor'))
@@ -46,17 +33,15 @@ export function secondFactorRoutes(login: string, tools: SecondFactorTools): Plu
     option: 'secondFactor',
     authenticator: 'second-factor',
     kindOf: () => 'second factor',
-    logins: [logIn, enable, confirm],
+    logins: [logIn, enable],
     open: [[`POST ${below}`, 'Log in with a code', logIn, { token, code, remember }, ended]],
     own: [
       [`GET ${beside}`, 'Show the second factor', status, null, isOn],
       [`POST ${beside}/setup`, 'Begin to set up a second factor', setUp, null, begun],
       [`POST ${beside}/enable`, 'Switch a second factor on', enable, { token, code }, enabled],
-      [`POST ${beside}/confirm`, 'Confirm that it is you', confirm, { code }, shown],
       [`POST ${beside}/recovery-codes`, 'Make new recovery codes', renewCodes, null, renewed],
       [`POST ${beside}/forget-devices`, 'Forget all remembered devices', forgetDevices, null, done],
       [`POST ${beside}/disable`, 'Switch the second factor off', disable, null, done],
     ],
-    ofOwn,
   })
 }

@@ -18,11 +18,12 @@ export class FactorStore {
     private readonly options: ResolvedOptions,
   ) {}
 
-  /** The stored text of a user; null for none. @throws ERR_AUTH_SECOND_FACTOR for a user without the field */
-  textOf(user: object): string | null {
+  /** @param isOther - the field may be missing @returns null for none @throws ERR_AUTH_SECOND_FACTOR */
+  textOf(user: object, isOther = false): string | null {
     const { field } = this.resolved
     const text = declaredProperty(user, field)
     if (text === null || typeof text === 'string') return text
+    if (isOther) return null
     throw fault(
       `found a user whose field ${JSON.stringify(field)} is ${typeof text}, expected a string or null. Return it from findByUsername, or name the field in the option "secondFactor.field".`,
     )

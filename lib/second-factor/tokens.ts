@@ -17,6 +17,8 @@ interface Login {
   readonly began: number
   /** From when on tokens of the user were valid at that time. */
   readonly validAfter: number
+  /** The `sid` of the session that it replaces. */
+  readonly replaces?: string | undefined
 }
 
 /** A user in the cookie of a browser, by a digest; until when, in seconds since 1970; and `deviceOf` in tools.ts. */

@@ -15,17 +15,20 @@ import type { ResolvedLogin } from '../options/resolve.js'
 import type { FinishedLogin } from '../tokens/issued.js'
 import type { ResolvedSecondFactor } from './options.js'
 import type { SecondFactorEvent } from '../../types/second-factor.js'
-import type { Sessions } from '../../types/session-api.js'
 
-/** A login that a code completes. */
-interface Shown extends Pick<FinishedLogin, 'user' | 'started' | 'began'> {
+/** A user, and a code of theirs. */
+interface Tries extends Pick<FinishedLogin, 'user'> {
   readonly sub: Sub
-  /** The methods so far. */
-  readonly amr: readonly string[]
   /** Used up when the session is stored; undefined where there is nothing left to use up. */
   readonly code?: string
   /** The factor of the user as it is stored now. @throws ERR_AUTH_LOGIN_EXPIRED if the login ended meanwhile */
   check(user: object): Factor | null
+}
+
+/** A login that a code completes. */
+interface Shown extends Tries, Pick<FinishedLogin, 'started' | 'began' | 'replaces'> {
+  /** The methods so far. */
+  readonly amr: readonly string[]
 }
 
 /** Swaps that a removal or a right code may lose: guesses must not stop it, and an app that stores nothing must. */
@@ -38,8 +41,6 @@ const toNull = (store: FactorStore) => (user: object) =>
 
 export class SecondFactorTools {
   readonly counts = { enabled: 0, failed: 0 }
-  /** Those of all registrations with the same users. */
-  family: readonly Sessions[] = []
   readonly store: FactorStore
   readonly claimsOf: ReturnType<typeof claimsMaker>
 
@@ -65,9 +66,10 @@ export class SecondFactorTools {
 
   /** @returns a function that gets the factor of the user, as stored later, whose password has to be that of `found` */
   samePassword(found: object, sub: Sub): (now: object) => Factor | null {
-    const password = this.passwordOf(found)
+    const [password, after] = [this.passwordOf(found), this.validAfter(found)]
     return (now) => {
-      if (this.passwordOf(now) === password) return this.store.factorOf(now, sub)
+      const isSame = this.passwordOf(now) === password && this.validAfter(now) <= after
+      if (isSame) return this.store.factorOf(now, sub)
       throw loginExpired('the password has changed')
     }
   }
@@ -87,17 +89,22 @@ export class SecondFactorTools {
     return issuedAfter(this.registration.tokenChecks, user)
   }
 
-  /** Tries a code. A wrong one counts, and with `most`, the swaps that it may lose, a right one is used up. */
+  /**
+   * Tries a code. A right one is used up with `most`, the swaps that it may lose.
+   * @param isCounted - whether a wrong one is stored
+   */
   async #tryCode(
-    { user: found, sub, code = '', check }: Shown,
+    { user: found, sub, code = '', check }: Tries,
     request: FastifyRequest,
+    isCounted: boolean,
     most?: number,
   ): Promise<object> {
     const change = (now: object): Tried => {
       const factor = check(now)
       if (factor === null) throw noFactor()
       const tried = tryCode(factor, code, this.passwordOf(now))
-      return most === undefined && tried.error === undefined ? {} : tried
+      if (tried.error !== undefined) return isCounted ? tried : { error: tried.error }
+      return most === undefined ? {} : tried
     }
     const { user, error, left } = await this.store.swap(found, sub, request, change, most)
     if (error?.code === 'ERR_AUTH_CODE_INVALID') {
@@ -122,21 +129,28 @@ export class SecondFactorTools {
     return true
   }
 
-  /** Begins the session of a user who has shown a code. @returns the body of the login */
-  async begin(request: FastifyRequest, reply: FastifyReply, shown: Shown): Promise<object> {
-    const { sub: username, amr, check, code, user: found, ...times } = shown
-    const user = code === undefined ? found : await this.#tryCode(shown, request)
+  /** Tries a code. @returns what the login needs that it completes @throws (rejects) ERR_AUTH_CODE_INVALID */
+  async prove(tries: Tries, request: FastifyRequest, isCounted = true) {
+    const { sub, check, code, user: found } = tries
+    const user = code === undefined ? found : await this.#tryCode(tries, request, isCounted)
     let now = user
     const confirm = async (): Promise<void> => {
-      const stored = await this.store.find(username, request)
+      const stored = await this.store.find(sub, request)
       if (stored === null) throw loginExpired('the user is gone')
       check((now = stored))
     }
     const use = async (): Promise<void> => {
-      if (code !== undefined) await this.#tryCode({ ...shown, user: now }, request, mostLost)
+      if (code !== undefined) await this.#tryCode({ ...tries, user: now }, request, true, mostLost)
     }
+    return { user, confirm, use }
+  }
+
+  /** Begins the session of a user who has shown a code. @returns the body of the login */
+  async begin(request: FastifyRequest, reply: FastifyReply, shown: Shown): Promise<object> {
+    const { sub: username, amr, started, began, replaces } = shown
     const authentication = { amr: [...new Set([...amr, 'otp', 'mfa'])] }
-    const login = { username, user, ...times, confirm, use, authentication }
+    const proved = await this.prove(shown, request)
+    const login = { ...proved, username, started, began, replaces, authentication }
     return finishLogin(this.registration, request, reply, login)
   }
 }

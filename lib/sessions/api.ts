@@ -11,7 +11,7 @@ import { localClaimsOf } from '../request/state.js'
 import { isUsableName } from '../users/user.js'
 import { refreshSession } from './refresh.js'
 import { rejectToken } from './routes.js'
-import { isOwnSession, revokeSessions, type SessionTools } from './tools.js'
+import { isOwnSession, revokeOthers, revokeSessions, type SessionTools } from './tools.js'
 import type { Sessions } from '../../types/session-api.js'
 
 /** A name may come from a client, so one that no session can have is not looked up. */
@@ -89,13 +89,17 @@ export function sessionsApi(tools: SessionTools, app: FastifyInstance): Sessions
       }
     },
     async revoke(which) {
-      const { sid, sub } = (which ?? {}) as { sid?: unknown; sub?: unknown }
+      const { sid, sub, except } = (which ?? {}) as Record<string, unknown>
       // A variable that is not set must not revoke all sessions.
       if ((sid === undefined) === (sub === undefined)) {
         misuse('revoke(): expected { sid } or { sub }.')
       }
       const name = nameOf(sid === undefined ? sub : sid, 'revoke')
       if (!isUsableName(name)) return 0
+      if (except !== undefined) {
+        if (sub === undefined) misuse('revoke(): expected "except" beside { sub } alone.')
+        return revokeOthers(tools, name, nameOf(except, 'revoke'))
+      }
       return revokeSessions(tools, sid === undefined ? { sub: name } : { sid: name })
     },
   }

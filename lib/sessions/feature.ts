@@ -1,5 +1,6 @@
 import { isSameService } from '../authenticators/shared-keys.js'
 import { isUsageError, wrongOption } from '../errors/errors.js'
+import { confirmRoutes } from '../login/confirm.js'
 import { wantedLogin } from '../login/route.js'
 import { sessionsApi } from './api.js'
 import { beginSession } from './issue.js'
@@ -46,12 +47,13 @@ export function create(context: FeatureContext<ResolvedSessions>): Feature {
     knows: (text) => parseRefreshToken(text) !== null,
     tokenChecks: [{ claims: (claims) => revocations.check(claims) }],
     async issueTokens(...login) {
-      await revokeReplaced(tools, ...login)
+      if (login[3].replaces === undefined) await revokeReplaced(tools, ...login)
       return beginSession(tools, ...login)
     },
     routes(registration) {
       const login = wantedLogin(registration)
-      return login === null ? [] : sessionRoutes(registration, login, tools)
+      if (login === null) return []
+      return [...sessionRoutes(registration, login, tools), ...confirmRoutes(registration, login)]
     },
     check(registration, all) {
       const isRelated = (other: typeof registration): boolean =>

@@ -15,9 +15,12 @@ const randomName = (): string => randomBytes(16).toString('base64url')
 /** @throws (rejects) ERR_AUTH_STORE_UNAVAILABLE; AuthenticationFault; what `confirm` of the attempt throws */
 export async function beginSession(
   tools: SessionTools,
-  ...[username, request, user, attempt]: Parameters<IssueTokens>
+  ...[username, request, user, attempt, registration]: Parameters<IssueTokens>
 ): Promise<IssuedTokens> {
-  const { lifetime, idle, maxPerUser } = tools.settings
+  const { lifetime, idle, maxPerUser: most } = tools.settings
+  const { replaces } = attempt
+  // There will not be one more than before.
+  const maxPerUser = replaces === undefined ? most : 2 ** 31 - 1
   const claims = await tools.claimsOf(username, request, user)
   const { sub } = claims
   const sid = `${randomName()}.${tools.tag}`
@@ -62,9 +65,15 @@ export async function beginSession(
   try {
     await attempt.confirm()
     if (isRevoked()) {
-      throw rejection('auth.invalid-credentials', { cause: 'sessions revoked meanwhile' })
+      const key = replaces === undefined ? 'auth.invalid-credentials' : 'auth.logged-out'
+      throw rejection(key, { cause: 'sessions revoked meanwhile' })
     }
     await attempt.use?.()
+    // Only who revokes the old session may have the new one: a "log out everywhere" that came first has revoked both.
+    if (replaces !== undefined && (await revokeSessions(tools, { sid: replaces })) === 0) {
+      throw rejection('auth.logged-out', { cause: 'session revoked meanwhile' })
+    }
+    if (replaces !== undefined) await registration.attempts.guesses.carry(replaces, sid)
   } catch (error) {
     // The client has no token of the session; only lists would show it.
     await revokeSessions(tools, { sid }).catch(() => undefined)

@@ -86,6 +86,28 @@ export async function revokeSessions(tools: SessionTools, which: SessionChoice):
   return counts.reduce((sum, count) => sum + count, 0)
 }
 
+const mostTurns = 5
+
+/** Revokes the sessions of a user in the whole family but one. */
+export async function revokeOthers(
+  tools: SessionTools,
+  sub: string,
+  except: string,
+): Promise<number> {
+  let revoked = 0
+  for (let turn = 0; turn < mostTurns; turn += 1) {
+    const stored = await Promise.all(
+      tools.family.map(({ client }) => client.call((store) => store.list(sub))),
+    )
+    const others = stored.flat().filter(({ sid }) => sid !== except)
+    const counts = await Promise.all(others.map(({ sid }) => revokeSessions(tools, { sid })))
+    revoked += counts.filter((count) => count > 0).length
+    // One that is gone already may have been replaced since.
+    if (!counts.includes(0)) break
+  }
+  return revoked
+}
+
 async function revokeOwn(
   { client, revocations, userRevocations, revocationTtl, instance }: SessionTools,
   which: SessionChoice,

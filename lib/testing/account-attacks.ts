@@ -161,8 +161,9 @@ export async function accountAttacks(
       0,
       responses.findIndex(({ statusCode }) => statusCode < 300),
     )
+    // The first one may have revoked the session of the other.
     const rights = responses.map((each, at) =>
-      check(name, each, at === won ? [200, 204] : [400], changes),
+      check(name, each, at === won ? [200, 204] : [400, 401], changes),
     )
     for (const each of bodies) accounts.add(each)
     if (rights.includes(false)) throw new Stopped()

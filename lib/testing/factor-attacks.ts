@@ -95,10 +95,9 @@ export async function factorAttacks(
 
   async function asOther(token: string): Promise<void> {
     const headers = { authorization: `Bearer ${token}` }
-    for (const name of ['setup', 'confirm', 'recovery-codes', 'forget-devices', 'disable']) {
-      const response = await post(beside(`second-factor/${name}`), { code: '000000' }, headers)
-      check(`half a login at ${name}`, response, [401], ours)
-    }
+    const names = ['setup', 'recovery-codes', 'forget-devices', 'disable']
+    for (const url of [below('confirm'), ...names.map((name) => beside(`second-factor/${name}`))])
+      check(`half a login at ${url}`, await post(url, { code: '000000' }, headers), [401], ours)
     const refreshed = await post(below('refresh'), { refreshToken: token })
     check('half a login as a refresh token', refreshed, [401], ours)
     const changed = await post(last, { token: `${token}x`, code: '000000' })
@@ -126,6 +125,10 @@ export async function factorAttacks(
     if (!check('login on a remembered device', response, [200], field)) return
     const url = beside('second-factor/setup')
     check('a remembered device', await post(url, {}, sessionOf(response)), [401], ours)
+    const password = forms[passwordField]
+    const confirmed = await post(below('confirm'), { password }, sessionOf(response))
+    if (confirmed.statusCode === 200)
+      check('its password again', await post(url, {}, sessionOf(confirmed)), [401], ours)
   }
 
   async function basic(): Promise<void> {

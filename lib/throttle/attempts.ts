@@ -1,6 +1,7 @@
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
 import type { ResolvedOptions } from '../options/resolve.js'
 import { Attempt, type AcceptedPasswords } from './attempt.js'
+import { SessionGuesses } from './guesses.js'
 import { sharedCounters, Throttle } from './throttle.js'
 
 /** Tokens are counted apart: forging them is cheap, and must not make the counters of passwords be forgotten. */
@@ -28,6 +29,7 @@ export async function createAttempts(
     new Attempt({ throttle: tokens, cache: null }, name, '', request)
   return {
     throttle,
+    guesses: new SessionGuesses(throttle?.redis ?? null),
     openAttempt: (username: string, password: string, request: FastifyRequest) =>
       new Attempt({ throttle, cache }, username, password, request),
     /** Counts a refresh token, API key, link or code that was rejected. @throws (rejects) ERR_AUTH_TOO_MANY_ATTEMPTS */

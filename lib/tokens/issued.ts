@@ -18,7 +18,7 @@ export interface Authentication {
   readonly time?: number | undefined
   /** Methods of RFC 8176. With `mfa`, no second factor is asked for. Default: not known. */
   readonly amr?: readonly string[] | undefined
-  /** Whether a user who has a session gets another one of the same level, for which no second factor is asked. */
+  /** Whether a user who has a session gets another one in its place, for which no second factor is asked. */
   readonly isRenewed?: boolean
 }
 
@@ -26,10 +26,12 @@ export interface LoginAttempt {
   /** The time at which it began, before the user was read, by the clock of `performance.now()`. */
   readonly started: number
   /** The same for a login of several requests, in milliseconds since 1970: the other clock begins, or stops, with a process. */
-  readonly began?: number
+  readonly began?: number | undefined
   readonly authentication: Authentication
   /** The password hash that this login is storing in place of that of the user, if it does. */
   readonly replacement?: string | undefined
+  /** The `sid` of the session that the new one replaces: if that has been revoked meanwhile, none begins. */
+  readonly replaces?: string | undefined
   /**
    * Called when the tokens are made and stored, so that later changes find them.
    * @throws (rejects) ERR_AUTH_INVALID_CREDENTIALS where the password was changed, the user was deleted, or all tokens
@@ -37,15 +39,15 @@ export interface LoginAttempt {
    */
   confirm(): Promise<void>
   /** Called once, last: uses up what the user has shown. So a store that is away costs no code. */
-  use?(): Promise<void>
+  readonly use?: (() => Promise<void>) | undefined
 }
 
 /** What the one feature that has `secondFactor` does between a login and its tokens. */
 export interface SecondFactor {
   /** The page that asks for it after a login at a provider; the token follows behind `#`. */
   readonly page?: string | undefined
-  /** Whether a user has one. @throws AuthenticationFault if that cannot be told */
-  isOn(user: object): boolean
+  /** Whether a user has one. `isOther`: or may lack the field. @throws AuthenticationFault if that cannot be told */
+  isOn(user: object, isOther?: boolean): boolean
   /**
    * Called for a user who has one, before there are tokens.
    * @returns the body in place of that of the login, whose status it has set; null if the login goes on

@@ -86,8 +86,12 @@ t.test('the current password is compared and counted as that of a login', async 
       t.equal(await send(url, { ...more, currentPassword }, headers), wrong, url)
     t.equal(await send(url, { ...more, currentPassword: newPassword }, headers), wrong, url)
   }
-  for (let each = 3; each < 10; each += 1)
-    t.equal(await send('/password/change', { ...more, currentPassword: 'x' }, headers), wrong)
+  // The fifth wrong one would end a session.
+  let next = headers
+  for (let each = 3; each < 10; each += 1) {
+    if (each % 4 === 0) next = await logIn()
+    t.equal(await send('/password/change', { ...more, currentPassword: 'x' }, next), wrong)
+  }
   for (const url of ['/password/change', '/email/change', '/account/delete']) {
     const response = await post(url, { ...change, email: moved }, headers)
     t.equal(answerOf(response), '429 ERR_AUTH_TOO_MANY_ATTEMPTS', url)
@@ -154,9 +158,9 @@ t.test('the second of two changes at once leaves the session of the first alone'
   const headers = await logIn()
   const both = await Promise.all([1, 2].map(() => post('/password/change', change, headers)))
   const codes = both.map(({ statusCode }) => statusCode)
-  t.strictSame(
+  t.match(
     codes.toSorted((one, other) => one - other),
-    [200, 403],
+    [200, /40[13]/],
   )
   t.equal(await me(bearer(pairOf(both[codes.indexOf(200)] as never).token)), 200)
 })
@@ -177,11 +181,14 @@ t.test('a change without a store is a 503, with the old password', async (t) => 
   const token = await tokenOf('/email/change', email, headers)
   const before = JSON.stringify(table)
   Object.assign(store, { failure: new Error('away') })
-  for (const url of ['/password/change', '/account/delete'])
-    t.equal(await send(url, change, headers), '503 ERR_AUTH_STORE_UNAVAILABLE', url)
+  for (const [url, body] of [
+    ['/password/change', change],
+    ['/account/delete', change],
+    ['/email/confirm', { token }],
+  ] as const)
+    t.equal(await send(url, body, headers), '503 ERR_AUTH_STORE_UNAVAILABLE', url)
   t.equal(JSON.stringify(table), before)
   t.equal(await me(headers), 200, 'not logged out')
-  t.equal(await send('/email/confirm', { token }, headers), '204', 'which asks no store')
 })
 
 t.test('a change of address warns the old mailbox, and keeps the sessions', async (t) => {
@@ -378,7 +385,7 @@ t.test('a user without a password needs a recent login to change the address', a
     `email-confirm ${moved} true`,
   ])
   clock.ahead(10)
-  const later = '403 ERR_AUTH_LOGIN_AGAIN'
+  const later = '401 ERR_AUTH_INSUFFICIENT_AUTHENTICATION'
   for (const headers of [old, young]) {
     t.equal(await send('/email/change', { email: moved }, headers), later)
     t.equal(await send('/account/delete', change, headers), later)
@@ -398,7 +405,7 @@ t.test('a login at a provider is as old as its ID token says', async (t) => {
   const options = { loginWith, cookies: true } as const
   const { app, send } = await accountsApp(t, {}, options, undefined, { trustProxy: true })
   const now = Math.floor(Date.now() / 1000)
-  const later = '403 ERR_AUTH_LOGIN_AGAIN'
+  const later = '401 ERR_AUTH_INSUFFICIENT_AUTHENTICATION'
   const rows: [authTime: number | undefined, answer: string][] = [
     [0, later],
     [now - 660, later],

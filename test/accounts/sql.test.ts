@@ -52,7 +52,9 @@ t.test('the same statements, for a user with neither address nor password', asyn
   t.equal(await send('/email/confirm', confirm, headers), '204')
   const token = await tokenOf('/password/set', {}, headers)
   const all = [1, 2, 3].map(() => send('/password/change', { token, password }, headers))
-  t.strictSame((await Promise.all(all)).toSorted(), ['200 tokens', invalid, invalid])
+  const [won, ...lost] = (await Promise.all(all)).toSorted()
+  t.equal(won, '200 tokens')
+  t.ok(lost.every((answer) => [invalid, '401 ERR_AUTH_JWT_INVALID'].includes(answer)))
   t.equal(await enter(dora, password), 200)
   await db.query('update users set email = null')
   const own = { currentPassword: password, password: newPassword }

@@ -505,8 +505,9 @@ t.test('a user without a second factor confirms by the password', { skip }, asyn
   await page.locator('#code .notice:not(:empty)').waitFor()
   t.equal(await page.locator('#exported').innerText(), '')
   await page.locator('#code input').fill(alice.password)
-  await confirm.click()
+  await page.locator('#code input').press('Enter')
   await page.locator('#exported', { hasText: 'Shopping' }).waitFor()
+  t.equal(await page.locator('#sessions li').count(), 1, 'no other session')
   t.equal((await page.locator('#name').innerText()).trim(), 'alice')
 })
 
@@ -588,6 +589,27 @@ t.test(
     await page.locator('#passkey').click()
     await isIn()
     await page.locator('#passkeys li', { hasText: 'used ' }).waitFor({ state: 'attached' })
+
+    // The clock of the server: the login is old.
+    const { now } = Date
+    t.teardown(() => {
+      Date.now = now
+    })
+    Date.now = () => now() + 700_000
+    const buttons = () => page.locator('#code button:visible').allInnerTexts()
+    const all = ['Confirm', 'Use a passkey', 'Cancel']
+    await press('Set up an authenticator app')
+    await page.locator('#code').waitFor()
+    t.strictSame(await buttons(), all, 'the password is not enough')
+    await press('Use a passkey')
+    await page.locator('#factor-secret:not(:empty)').waitFor()
+    Date.now = () => now() + 1_400_000
+    await press('Switch it off')
+    await page.locator('#code').waitFor()
+    t.strictSame(await buttons(), all)
+    await page.locator('#code input').fill(code(0))
+    await press('Confirm')
+    await page.locator('#factor-state', { hasText: 'It is off.' }).waitFor()
     const others = complaints.filter((text) => !text.startsWith('Failed to load resource: '))
     t.strictSame(others, [])
   },

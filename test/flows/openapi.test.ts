@@ -338,7 +338,12 @@ for (const [version, options] of everyVersion) {
       const { parameters, requestBody } = paths[path].post as Node
       return (parameters?.[0] ?? requestBody.content['application/json']).schema as Node
     }
-    const security = { '/login': undefined, '/login/refresh': undefined, '/logout': [{}, jwt] }
+    const security = {
+      '/login': undefined,
+      '/login/refresh': undefined,
+      '/login/confirm': [jwt],
+      '/logout': [{}, jwt],
+    }
     t.strictSame(securityIn({ paths }), security)
     for (const [path, success] of [
       ['/login', '200'],
@@ -491,6 +496,8 @@ t.test('own routes get short operation ids, or ids made of the path if not uniqu
     'post /v1/login': 'login',
     'post /v1/login/refresh': 'v1LoginRefresh',
     'post /v1/logout': 'logout',
+    'get /v1/login/confirm': 'v1LoginConfirmMethods',
+    'post /v1/login/confirm': 'confirm',
     'get /v1/refresh': 'refresh',
   })
   const routeOptions = { schema: { operationId: 'signIn' } }
@@ -513,9 +520,13 @@ t.test('own routes get short operation ids, or ids made of the path if not uniqu
     'post /login/refresh': 'loginRefresh',
     'get /logout': 'logout',
     'post /logout': 'postLogout',
+    'get /login/confirm': 'loginConfirmMethods',
+    'post /login/confirm': 'loginConfirm',
     'post /admin/login': 'adminLogin',
     'post /admin/login/refresh': 'adminLoginRefresh',
     'post /admin/logout': 'adminLogout',
+    'get /admin/login/confirm': 'adminLoginConfirmMethods',
+    'post /admin/login/confirm': 'adminLoginConfirm',
     'post /shop/sign-in': 'signIn',
   })
 })
@@ -570,6 +581,7 @@ t.test('cookies add cookieAuth, and a 403 for CSRF on methods other than GET', a
   t.strictSame(securityIn(document), {
     '/login': undefined,
     '/login/refresh': undefined,
+    '/login/confirm': [jwt, cookie],
     '/logout': [{}, jwt, cookie],
     '/notes': [jwt, cookie],
     '/safe': [jwt, cookie, password],
@@ -580,7 +592,7 @@ t.test('cookies add cookieAuth, and a 403 for CSRF on methods other than GET', a
   const crossSite = Object.entries(paths as Record<string, Record<string, Node>>)
     .filter(([, { post }]) => post?.responses['403']?.description.includes('another site'))
     .map(([path]) => path)
-  const own = ['/login', '/login/refresh', '/logout']
+  const own = ['/login', '/login/refresh', '/logout', '/login/confirm']
   t.strictSame(crossSite, [...own, '/notes', '/try', '/scope', '/basic'])
   t.match(paths['/scope'].post.responses['403'].description, one)
   t.notOk('403' in paths['/safe'].get.responses, 'a GET changes nothing')
@@ -620,13 +632,14 @@ for (const [version, options] of everyVersion) {
       })
     const found = routes(await documentWith(true))
     const giving = found.filter(({ members }) => members?.includes('token'))
-    t.equal(found.filter(({ header }) => header).length, 3)
+    t.equal(found.filter(({ header }) => header).length, 4)
     t.strictSame(
       giving.map(({ path, header }) => [path, header !== undefined]),
       [
         ['/login', true],
         // It goes by where the refresh token is.
         ['/login/refresh', false],
+        ['/login/confirm', true],
         ['/sign-up/finish', true],
         ['/password/change', true],
       ],

@@ -21,7 +21,7 @@ const [, list = ''] =
 const documented = [...list.matchAll(/`([\w-]+)`/g)].map(([, name]) => name)
 
 t.test('requests of other sites are reported under a documented name, at each route', async (t) => {
-  t.equal(documented.length, 6)
+  t.equal(documented.length, 7)
   const provider = await startProvider(t)
   const table = [{ id: 1, email: 'alice@example.com', password: hash, secondFactor: null }]
   const options = {

@@ -24,7 +24,10 @@ function on(t: Test, change: Partial<SecondFactor> = {}, name = 'codes'): object
     },
     ...change,
   }
-  const create = (): Feature => ({ name, secondFactor })
+  const check: Feature['check'] = (registration, all) => {
+    for (const each of all) each.withSecondFactor.add(registration)
+  }
+  const create = (): Feature => ({ name, secondFactor, check })
   features[name] = { load: async () => ({ create }) }
   t.teardown(() => delete features[name])
   return { [name]: true }

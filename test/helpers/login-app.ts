@@ -9,7 +9,7 @@ import type { TestProvider } from './provider.js'
 export const clientSecret = 'a secret: +/%&=? of the client'
 
 /** A browser that has begun to log in. */
-interface Begun {
+export interface Begun {
   readonly response: AnyResponse
   /** The parameters of the authorization request. */
   readonly sent: URLSearchParams

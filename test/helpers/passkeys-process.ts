@@ -44,7 +44,7 @@ async function main(): Promise<void> {
     passkeys: { origin, name: 'Shop', ...passkeysIn(pool) },
   } as AuthnOptions)
   app.post<{ Body: { id: number } }>('/begin', (request, reply) =>
-    app.authn.sessions.begin(request.body.id, request, reply),
+    app.authn.sessions.begin(request.body.id, request, reply, { amr: ['mfa'] }),
   )
   await app.listen({ host: '127.0.0.1', port: 0 })
   process.send?.((app.server.address() as AddressInfo).port)

@@ -38,7 +38,7 @@ export interface PasskeysApp {
   post(url: string, body?: object, headers?: Headers): Promise<LightMyRequestResponse>
   /** The options of a ceremony. */
   ask(url: string, headers?: Headers): Promise<Asked>
-  /** The header of a session that has begun with the password. */
+  /** The header of a session that has just proved all that changes of passkeys need. */
   logIn(id?: number): Promise<Headers>
   /** Adds a passkey to a user. */
   add(passkey: VirtualPasskey, headers: Headers, name?: string): Promise<LightMyRequestResponse>
@@ -140,7 +140,7 @@ export async function passkeysApp(
     ask,
     answer,
     async logIn(id = 1) {
-      const response = await post('/begin', { id, how: { amr: ['pwd'] } })
+      const response = await post('/begin', { id, how: { amr: ['pwd', 'mfa'] } })
       return bearer(response.json<{ token: string }>().token)
     },
     async add(passkey, headers, name) {

@@ -23,6 +23,7 @@ import {
 import { cookiesOf, crossSite, linesOf, tls } from '../helpers/cookies.js'
 import { bearerChallenge, isRejection, messages, serviceOf } from '../helpers/flows.js'
 import { startIssuer } from '../helpers/issuer.js'
+import { challenge } from '../helpers/level.js'
 import { keepsCookies, linkApp, tokenOf } from '../helpers/link-app.js'
 import { jarOf } from '../helpers/login-app.js'
 import { startProvider } from '../helpers/provider.js'
@@ -188,7 +189,8 @@ t.test(
     const now = Date.now()
     let ahead = 0
     t.intercept(Date, 'now', { value: () => now + ahead * 1000 })
-    const again = { status: 403, error: 'Please log in again to do this.', challenge: null }
+    const error = 'Please confirm that it is you.'
+    const again = { status: 401, error, challenge: challenge('max_age="600"') }
     ahead = 598
     t.equal((await post('/login/corp/link', session)).statusCode, 200)
     ahead = 602

@@ -222,6 +222,14 @@ t.test('startup fails where a path of a provider is taken', async (t) => {
   }
 })
 
+t.test('startup fails for a provider with the name of the confirmation', async (t) => {
+  const error = await errorOf(t, { confirm: good })
+  t.match(error, {
+    code: 'ERR_AUTH_OPTION',
+    message: /"loginWith\.confirm".*expected another name/,
+  })
+})
+
 t.test('login.passwords: false leaves out the login with a password alone', async (t) => {
   const all = { ...standardOptions(), ...base, loginWith: { corp: good } }
   const payload = { username: 'alice', password: passwords.alice }

@@ -14,12 +14,13 @@ import {
 import { bearer } from '../helpers/app.js'
 import { until } from '../helpers/load.js'
 import { browser, passkeysApp, passkeysOver, type StoredPasskey } from '../helpers/passkeys.js'
+import { eventsOf, sessionApp } from '../helpers/sessions.js'
 
 const stepUp = '401 ERR_AUTH_INSUFFICIENT_AUTHENTICATION'
 const forbidden = '403 ERR_AUTH_FORBIDDEN'
 const last = '409 ERR_AUTH_PASSKEY_LAST'
 const fault = '500 ERR_AUTH_PASSKEYS'
-const fresh = ['/passkeys/options', '/passkeys', '/passkeys/remove']
+const fresh = new Set(['/passkeys/options', '/passkeys', '/passkeys/remove'])
 const bodies: Record<string, object> = {
   '/passkeys/options': {},
   '/passkeys': { token: 'x', response: {} },
@@ -52,29 +53,11 @@ t.test('only a session of the user, which is fresh, changes passkeys', async (t)
   const headers = bearer(begun.json<{ token: string }>().token)
   for (const url of Object.keys(bodies)) {
     const sent = await post(url, bodies[url], headers)
-    const isFresh = fresh.includes(url)
+    const isFresh = fresh.has(url)
     t.equal(answerOf(sent) === stepUp, isFresh, url)
     if (isFresh) t.match(sent.headers['www-authenticate'], /max_age="600"/)
   }
   t.notMatch(lines.join(''), own)
-})
-
-t.test('a user with a second factor has to have used it', async (t) => {
-  const { app, post, logIn } = await passkeysApp(t)
-  const feature = {
-    isOn: (user: object) => (user as { id: number }).id === 1,
-    ask: async () => null,
-  }
-  const kRegistration = Object.getOwnPropertySymbols(app).find(
-    ({ description }) => description === 'fastify-authn.registration',
-  ) as never
-  Object.assign(app[kRegistration], { secondFactor: feature })
-  for (const url of fresh) {
-    const sent = await post(url, bodies[url], await logIn())
-    t.equal(answerOf(sent), stepUp, url)
-    t.match(sent.headers['www-authenticate'], /acr_values="mfa", max_age="600"/)
-  }
-  t.equal((await post('/passkeys/options', {}, await logIn(2))).statusCode, 200)
 })
 
 t.test('the last way to log in stays', async (t) => {
@@ -96,7 +79,11 @@ t.test('the last way to log in stays', async (t) => {
   t.equal(await remove(ids[1]), '204')
   const corp = { issuer: 'http://127.0.0.1:1', clientId: 'x', username: () => null }
   const other = await passkeysApp(t, {}, { loginWith: { corp }, cookies: { apps: true } })
-  const session = await other.post('/begin', { id: 3 }, { 'token-delivery': 'body' })
+  const session = await other.post(
+    '/begin',
+    { id: 3, how: { amr: ['mfa'] } },
+    { 'token-delivery': 'body' },
+  )
   const own = bearer(session.json<{ token: string }>().token)
   const { id } = (await other.add(browser(), own)).json<{ id: string }>()
   t.equal((await other.post('/passkeys/remove', { id }, own)).statusCode, 204, 'a provider')
@@ -347,4 +334,38 @@ t.test('a subject is kept in the passkey', async (t) => {
     await post('/passkeys', { token, response: passkey.create(publicKey) }, headers)
     t.equal((await enter(passkey)).statusCode, 200)
   }
+})
+
+t.test('support removes all passkeys of a user', async (t) => {
+  const removed = eventsOf(t, 'passkey')
+  let works = true
+  const table: StoredPasskey[] = []
+  const over = passkeysOver(table)
+  const remove: typeof over.remove = (...given) => (works ? over.remove(...given) : undefined)
+  const { app, post, add, logIn, enter } = await passkeysApp(t, { ...over, remove }, {}, (app) =>
+    app.post<{ Body: { name: never } }>('/support', async (request) => ({
+      removed: await app.authn.passkeys.removeAll(request.body.name, request),
+    })),
+  )
+  const support = async (name: unknown) => answerOf(await post('/support', { name }))
+  const [headers, ofBob] = [await logIn(), await logIn(2)]
+  const [phone, laptop, other] = [browser(), browser(), browser()]
+  for (const passkey of [phone, laptop]) await add(passkey, headers)
+  await add(other, ofBob)
+  works = false
+  t.equal(await support('alice@example.com'), fault, 'what removes nothing')
+  works = true
+  removed.length = 0
+  t.equal(await support('alice@example.com'), '200 {"removed":2}')
+  t.match(removed, [
+    { action: 'removed', sub: '1', registration: '/' },
+    { action: 'removed', sub: '1', request: { url: '/support' } },
+  ])
+  t.equal(answerOf(await enter(phone)), '403 ERR_AUTH_PASSKEY_INVALID')
+  t.equal(answerOf(await enter(other)), '200 tokens')
+  t.equal((await app.inject({ url: '/me', headers })).statusCode, 200, 'sessions stay')
+  for (const name of [1, 'nobody@example.com', '', '\u0000', 'x'.repeat(2000), null])
+    t.equal(await support(name), '200 {"removed":0}')
+  const without = await sessionApp(t)
+  t.throws(() => without.authn.passkeys, { code: 'ERR_AUTH_OPTION', message: /passkeys/ })
 })

@@ -51,6 +51,21 @@ t.test('a clock that was fast locks nobody out, and no response works twice', as
   }
 })
 
+t.test('what a fast clock has stored is kept until its time comes', async (t) => {
+  const { enter, answer, row, clock } = await setUp(t)
+  clock(86_400)
+  const early = await Promise.all(Array.from({ length: 10 }, answer))
+  for (const body of early) t.equal(await enter(body), '200 tokens')
+  clock(0)
+  for (let count = 0; count < 60; count += 1) t.equal(await enter(await answer()), '200 tokens')
+  t.ok(JSON.stringify(row.data).length < 1800)
+  const asked = await Promise.all(Array.from({ length: 30 }, answer))
+  for (const body of asked.toReversed()) t.equal(await enter(body), '200 tokens', 'in any order')
+  clock(86_400)
+  for (const body of early) t.equal(await enter(body), invalid)
+  t.equal(await enter(await answer()), '200 tokens')
+})
+
 t.test('what is stored is bounded, and stays right when it is full', async (t) => {
   const { enter, answer, row, clock } = await setUp(t)
   const used: object[] = []

@@ -105,7 +105,8 @@ t.test('a user without an address gets one, and without a password a first one',
   t.match(letter?.text, /^https:\/\/shop\.example\/account\/set#[\w.-]+$/)
   const first = { token: tokenIn(letter), password }
   const all = await Promise.all([1, 2, 3].map(() => post('/password/change', first, cookie)))
-  t.strictSame(statusesOf(all), [200, 400, 400])
+  // The first one has replaced the session in which the others were sent.
+  t.match(statusesOf(all), [200, /40[01]/, /40[01]/])
   t.equal((await post('/login', { email, password })).statusCode, 200)
 })
 

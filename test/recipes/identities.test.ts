@@ -91,6 +91,6 @@ t.test('Google first: it cannot be unlinked, nor by an old login', async (t) => 
   const now = Date.now()
   t.intercept(Date, 'now', { value: () => now + 601_000 })
   const refreshed = await app.inject({ method: 'POST', url: '/login/refresh', headers })
-  t.equal(await unlink('8', jarOf(refreshed)), 403)
+  t.equal(await unlink('8', jarOf(refreshed)), 401)
   t.match(await counts(), { users: 3, identities: 1 })
 })

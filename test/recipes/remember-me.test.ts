@@ -132,7 +132,8 @@ t.test('a new password, a code and a passkey do not change it', async (t) => {
     await browser.logIn(remember)
     const change = { password, currentPassword: password }
     t.equal(await browser.send('POST', '/password/change', change), 200)
-    t.equal(await browser.stays(), remember === true, 'a new password')
+    t.equal(await browser.send('POST', '/login/confirm', { password }), 200)
+    t.equal(await browser.stays(), remember === true, 'a new password, and a confirmation')
   }
 
   const passkey = virtualPasskey({ origin: 'https://shop.example', rpId: 'shop.example' })
@@ -150,11 +151,14 @@ t.test('a new password, a code and a passkey do not change it', async (t) => {
     t.equal(await browser.stays(), remember === true, 'a passkey')
   }
 
+  const asked = (await adding.ask('POST', '/login/passkey/options', {})).json<Begun>()
+  const proof = { token: asked.token, response: passkey.get(asked.publicKey) }
+  t.equal(await adding.send('POST', '/login/confirm', proof), 200)
   const setup = (await adding.ask('POST', '/second-factor/setup', {})).json<Begun>()
   const code = totpCode(setup.secret)
   const enabled = await adding.ask('POST', '/second-factor/enable', { token: setup.token, code })
   const { recoveryCodes } = enabled.json<{ recoveryCodes: string[] }>()
-  t.equal(await adding.stays(), true, 'a second factor')
+  t.equal(await adding.stays(), true, 'a confirmation, and a second factor')
   for (const remember of [true, undefined]) {
     const browser = new Browser()
     // The page said the other thing before.

@@ -219,7 +219,7 @@ t.test('codes are accepted as people type and paste them', async (t) => {
     t.equal(await attempt(write(recoveryCodes[at] ?? '')), tokens, write('abcd-efgl'))
   clock.ahead(60)
   const odd = (code: string): string => halves('\u2013')(digitsFrom(0x660)(code))
-  const confirmed = await post('/second-factor/confirm', { code: odd(codeNow(secret)) }, headers)
+  const confirmed = await post('/login/confirm', { code: odd(codeNow(secret)) }, headers)
   t.equal(confirmed.statusCode, 200)
   const own = { authorization: `Bearer ${(JSON.parse(confirmed.body) as { token: string }).token}` }
   const setup = JSON.parse((await post('/second-factor/setup', undefined, own)).body) as {

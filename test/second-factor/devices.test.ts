@@ -66,7 +66,7 @@ t.test('a remembered device is not asked for a code, but its session is not mfa'
   const weak = { ...tls, ...sessionOf(next) }
   t.equal((await post('/second-factor/enable', replacing, weak)).statusCode, 401, 'not mfa')
   const confirmed = await post(
-    '/second-factor/confirm',
+    '/login/confirm',
     { code: codeNow(secret, 1) },
     { ...tls, ...sessionOf(next) },
   )

@@ -202,7 +202,7 @@ t.test('a code is not used up while no session can be stored', async (t) => {
     const token = await half()
     for (const code of [codeNow(secret, 1), ...recoveryCodes.slice(0, 3)]) {
       const body = { token, code }
-      const confirm = ['/second-factor/confirm', { code }, headers] as const
+      const confirm = ['/login/confirm', { code }, headers] as const
       t.equal(await sendWhile(methods, 0, '/login/second-factor', body), away)
       t.equal(await sendWhile(methods, 0, ...confirm), away)
       t.equal(await send('/login/second-factor', { token, code: wrongCode(secret) }), invalid)
@@ -220,7 +220,7 @@ t.test('a look-up that leaves the password out, where users have passwords', asy
   const { headers, secret } = await enable()
   for (const row of table) delete (row as { password?: unknown }).password
   const body = { code: codeNow(secret, 1) }
-  t.equal(await send('/second-factor/confirm', body, headers), '500 ERR_AUTH_PASSWORD_FIELD')
+  t.equal(await send('/login/confirm', body, headers), '500 ERR_AUTH_PASSWORD_FIELD')
 })
 
 t.test('users without a password, where nobody has one', async (t) => {

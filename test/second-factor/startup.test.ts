@@ -173,7 +173,7 @@ t.test('API documents describe the routes and the 202 of the login', async (t) =
     [
       'post /login/second-factor',
       'get /second-factor',
-      ...['setup', 'enable', 'confirm', 'recovery-codes', 'forget-devices', 'disable'].map(
+      ...['setup', 'enable', 'recovery-codes', 'forget-devices', 'disable'].map(
         (each) => `post /second-factor/${each}`,
       ),
     ],

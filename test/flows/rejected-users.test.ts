@@ -4,7 +4,7 @@ import t from 'tap'
 import { memoryApiKeys } from '../../lib/api-keys/index.js'
 import { AuthenticationError, type AuthnOptions } from '../../lib/index.js'
 import { accountsApp, accountsOver, answerOf, newPassword, password } from '../helpers/accounts.js'
-import { basic, bearer } from '../helpers/app.js'
+import { appWith, basic, bearer, secret } from '../helpers/app.js'
 import { browser, passkeysApp, passkeysOver } from '../helpers/passkeys.js'
 import { eventsOf, pairOf } from '../helpers/sessions.js'
 
@@ -205,3 +205,28 @@ t.test('a passkey tells it after the signature, and a made-up handle tells nothi
   byName = false
   t.equal((await post('/login/passkey', await answer(passkey))).statusCode, 200)
 })
+
+t.test(
+  'an API key whose owner is looked up at once, and is gone, is not seen in the mode try',
+  async (t) => {
+    const users = { findByUsername: () => null }
+    const app = await appWith(
+      t,
+      { userService: users, jwt: { secret }, apiKeys: { prefix: 'shop', store: memoryApiKeys() } },
+      (app) => {
+        app.get('/try', { config: { auth: { use: 'apiKey', mode: 'try' } } }, ({ user, extra }) => [
+          user,
+          extra.apiKey ?? null,
+        ])
+      },
+    )
+    const { key } = await app.authn.apiKeys.issue({
+      owner: 'alice',
+      name: 'a key',
+      scopes: [],
+      expiresAt: null,
+    })
+    const response = await app.inject({ url: '/try', headers: bearer(key) })
+    t.strictSame(response.json(), [null, null])
+  },
+)

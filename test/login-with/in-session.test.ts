@@ -4,6 +4,7 @@ import type { BeginOptions } from '../../lib/index.js'
 import { jarOf, loginApp, type Begun } from '../helpers/login-app.js'
 import { startProvider } from '../helpers/provider.js'
 import { claimsOf } from '../helpers/sessions.js'
+import { secret } from '../helpers/app.js'
 import { cookiesOf, tls } from '../helpers/cookies.js'
 import { codeNow, key } from '../helpers/second-factor.js'
 import type { AnyResponse } from '../helpers/flows.js'
@@ -156,4 +157,19 @@ t.test('an attempt proves nothing in another registration, path or form', async 
     cookiesOf(response).filter(({ value }) => value !== ''),
     [],
   )
+})
+
+t.test('a session whose tokens the user has ended meanwhile lends nothing', async (t) => {
+  const alice = { name: 'alice', validAfter: null as Date | null }
+  const userService = { findByUsername: () => ({ ...alice }) }
+  const { enter, beginIn, finish } = await setting(t, {
+    userService,
+    jwt: { secret, validAfterField: 'validAfter' },
+  })
+  const session = await enter({ amr: ['pwd', 'otp', 'mfa'] })
+  const begun = await beginIn(session)
+  alice.validAfter = new Date(Date.now() + 2000)
+  const response = await finish(begun)
+  t.equal(response.statusCode, 303)
+  t.notOk(sessionIn(response).amr, 'it is a login of its own')
 })

@@ -217,6 +217,25 @@ t.test('what is no guess is not counted', async (t) => {
   t.equal(await get('/me', own), '200')
 })
 
+t.test('a store that cannot revoke the session gives no more guesses', async (t) => {
+  const { less, confirm, enable, app, get, events } = await confirmApp(t)
+  const { secret } = await enable()
+  const own = await less()
+  const { sessions } = app.authn
+  const { revoke } = sessions
+  Object.assign(sessions, { revoke: () => Promise.reject(new Error('the store is away')) })
+  const guess = async () => (await confirm({ code: wrongCode(secret) }, own)).statusCode
+  const answers: number[] = []
+  for (let count = 0; count < 8; count += 1) answers.push(await guess())
+  t.strictSame(answers, [403, 403, 403, 403, 500, 500, 500, 500])
+  const right = await confirm({ code: codeNow(secret, 1) }, own)
+  t.equal(right.statusCode, 500, 'nothing is looked at')
+  Object.assign(sessions, { revoke })
+  t.equal(await guess(), 401)
+  t.equal(await get('/me', own), gone)
+  t.equal(events.filter(({ action }) => action === 'failed').length, 5)
+})
+
 t.test('twenty guesses at once are no more than five', async (t) => {
   const { less, confirm, enable, events } = await confirmApp(t)
   const { secret } = await enable()

@@ -240,3 +240,35 @@ t.test('users without a password, where nobody has one', async (t) => {
   t.equal(await send('/login/second-factor', { token, code: codeNow(secret, 1) }), '200 tokens')
   t.ok(app.hasRoute({ method: 'POST', url: '/login/second-factor' }))
 })
+
+t.test(
+  'a factor that another request replaces while it is enabled shows no recovery codes',
+  async (t) => {
+    let other: string | null = null
+    const table: { stored(): FactorUser }[] = []
+    const claims = async (): Promise<object> => {
+      for (const { stored } of other === null ? [] : table) stored().secondFactor = other
+      return {}
+    }
+    const login = {
+      usernameField: 'email',
+      subject: (user: object) => (user as FactorUser).id,
+      claims,
+    }
+    const setting = await factorApp(t, {}, { login })
+    const { enable, stored, logIn, send, post } = setting
+    await enable()
+    const before = stored().secondFactor as string
+    stored().secondFactor = null
+    const headers = await logIn()
+    table.push(setting)
+    const setup = JSON.parse((await post('/second-factor/setup', undefined, headers)).body) as {
+      secret: string
+      token: string
+    }
+    other = before
+    const body = { token: setup.token, code: codeNow(setup.secret) }
+    t.equal(await send('/second-factor/enable', body, headers), '401 ERR_AUTH_LOGIN_EXPIRED')
+    t.equal(stored().secondFactor, before, 'that of the other request stays')
+  },
+)

@@ -31,16 +31,29 @@ export async function redisServer(
   const fsync = persistent === true ? 'always' : 'everysec'
   const persistence = persistent === false ? 'no' : `yes --appendfsync ${fsync}`
   const directory = mkdtempSync(join(tmpdir(), 'fastify-authn-redis-'))
-  const port = await freePort()
+  let port = await freePort()
+  let wasUp = false
   let child: ChildProcess | null = null
 
   const server: RedisServer = {
-    port,
+    get port() {
+      return port
+    },
     directory,
     async start() {
       const options = `--port ${port} --bind 127.0.0.1 --appendonly ${persistence} --dir ${directory}`
-      child = spawn('redis-server', [...options.split(' '), '--save', ''], { stdio: 'ignore' })
-      await until(() => answers(port), 'Redis answers')
+      const started = spawn('redis-server', [...options.split(' '), '--save', ''], {
+        stdio: 'ignore',
+      })
+      child = started
+      let isGone = false
+      started.once('exit', () => (isGone = true))
+      await until(async () => isGone || (await answers(port)), 'Redis answers')
+      if (!isGone) return
+      // Another process has taken the port meanwhile.
+      if (wasUp) throw new Error('Redis has ended')
+      port = await freePort()
+      await server.start()
     },
     async kill() {
       const ending = child
@@ -58,6 +71,7 @@ export async function redisServer(
     rmSync(directory, { recursive: true, force: true })
   })
   await server.start()
+  wasUp = true
   return server
 }
 

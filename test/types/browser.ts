@@ -61,7 +61,7 @@ export async function use(form: HTMLFormElement): Promise<string | null> {
   await session.get('sign-up')
   const { methods, authenticated, mfa } = (await session.get('login/confirm')).body as Confirmed
   const fresh: readonly ConfirmMethod[] = mfa ? methods.mfa : methods.fresh
-  void [fresh, authenticated.length]
+  void [fresh, authenticated?.length]
   const { isSupported, add, list, logIn, autofill, remove, rename } = createPasskeys(session)
   if (isSupported) await Promise.all([logIn(), autofill(), add(), add('My phone')])
   const { passkeys } = (await list()).body as PasskeyList

@@ -15,7 +15,7 @@ export { configFromEnv, type Environment, type EnvironmentConfig } from './optio
 export { EXTRA_JWT_CLAIMS, storedUser } from './request/state.js'
 export { AuthenticationError } from './errors/errors.js'
 export { channels } from './events.js'
-export { grantsOf } from './guard/access.js'
+export { grantsOf } from './guard/grants.js'
 export { hashPassword, needsRehash, verifyPassword } from './passwords/password.js'
 export { JwtService } from './tokens/service.js'
 export type * from './feature-table.js'

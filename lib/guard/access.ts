@@ -5,13 +5,11 @@ import { isThenable } from '../common/objects.js'
 import { rejection, rejectionOrFault } from '../errors/errors.js'
 import { isGone } from '../http/disconnect.js'
 import { meets, needsText, type Needs } from '../marks/access.js'
-import { requireRegistration } from '../request/registration.js'
 import { claimsOf, stateOf } from '../request/state.js'
 import { returnedNamesOf, rolesOf, scopesOf } from '../users/granted.js'
 import { withUserTimeout } from '../users/user.js'
 import type { Registration } from '../feature.js'
 import type { Guarded } from './decision.js'
-import type { Grants } from '../../types/marks.js'
 import type { AccessOptions } from '../../types/options.js'
 import type { AuthUser } from '../../types/user-service.js'
 
@@ -80,7 +78,7 @@ function finish(guarded: Guarded, needs: Needs, user: AuthUser): void {
 }
 
 /** The scopes or roles of a user: from a test, from the app, or else from the token or from the user. */
-function grantedTo(
+export function grantedTo(
   user: AuthUser,
   request: FastifyRequest,
   registration: Registration,
@@ -109,26 +107,6 @@ function grantedTo(
   if (!isThenable(answer)) return accept(answer)
   // Another thenable may throw, or settle twice.
   return withUserTimeout(Promise.resolve(answer), userServiceTimeout).then(accept)
-}
-
-/**
- * The scopes and roles of the user of a request, as marks see them: for checks inside of one route, such as tools of MCP or
- * fields of GraphQL. The functions of `access` are called anew each time.
- *
- * @returns copies; empty sets in anonymous requests
- * @throws (rejects) `ERR_AUTH_ACCESS` (500) where a function of `access` fails; an AuthenticationError that it throws stays
- */
-export async function grantsOf(request: FastifyRequest): Promise<Grants> {
-  const { user = null } = stateOf(request) ?? {}
-  if (user === null) return { scopes: new Set(), roles: new Set() }
-  try {
-    const registration = requireRegistration('grantsOf()', request.server)
-    const scopes = await grantedTo(user, request, registration, 'scopesOf')
-    const roles = await grantedTo(user, request, registration, 'rolesOf')
-    return { scopes: new Set(scopes), roles: new Set(roles) }
-  } catch (error) {
-    throw rejectionOrFault('ERR_AUTH_ACCESS', error)
-  }
 }
 
 const listed = ', and the claim "scope" is a list, which only an option such as "scopes" reads'

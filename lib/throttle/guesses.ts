@@ -44,7 +44,7 @@ export class SessionGuesses {
     return this.memory.get(`guesses-over:${sid}`) !== null
   }
 
-  /** Counts them for the session that replaces another one. */
+  /** Counts the wrong guesses of a session for the one that replaces it. */
   async carry(from: string, to: string): Promise<void> {
     const { memory, redis } = this
     for (const kind of all) {
@@ -53,13 +53,13 @@ export class SessionGuesses {
     }
   }
 
-  /** Takes one back that was no guess. */
+  /** Takes back what was counted in advance and was no guess, such as a code that was sent twice. */
   async takeBack(sid: string, kind: Guessed): Promise<void> {
     this.memory.reward(keyOf(sid, kind))
     await this.redis?.reward(keyOf(sid, kind))
   }
 
-  /** Deletes those of a kind, of which one was right. */
+  /** Deletes the wrong guesses of a kind, after a right one. */
   async forget(sid: string, kind: Guessed): Promise<void> {
     this.memory.delete(keyOf(sid, kind))
     await this.redis?.delete(keyOf(sid, kind))

@@ -63,17 +63,13 @@ const needs = {
 const first = `
   tutorials-mobile-api tutorials-api-keys tutorials-web-app tutorials-spa flows-demo-page
   api-keys-processes
-  sessions browser oidc-provider sessions-startup sql accounts small flows cli readme docs editor
-  flows-rotation
+  sessions browser oidc-provider sessions-startup sql accounts small login cli readme docs editor
+  tokens-rotation
 `
   .trim()
   .split(/\s+/)
 /** Each takes half a minute, most of it for npm and TypeScript. `.ci/run` follows them with --skipped. */
 const tutorial = /^tutorials-/
-/** What the docs, the demo, the examples and editors say and show, and what does nothing without a server or a browser. */
-const notQuick =
-  /^(?:browser-(?:passkeys-)?pages|docs|editor|examples-mcp|proxies|readme|scripts-start|flows-(?:apps-browser|cross-site-browser|demo|demo-page|docs-page|login-with-browser|login-with-processes)|(?:accounts|api-keys|passkeys|second-factor)-processes|login-with-identities|recipes-(?:accounts|audit-log|identities|passkeys|second-factor|tenants)|sessions-stores-faults)$/
-
 const { values, positionals } = parseArgs({
   options: {
     quick: { type: 'boolean' },
@@ -153,7 +149,9 @@ function programs() {
   if (positionals.length > 0) return positionals
   const all = readdirSync(path.join(root, '.tests/run'), { encoding: 'utf8' }).map(nameOf)
   const isLeft = (name) => !existsSync(logOf(name)) || reasonsIn(logOf(name)).length > 0
-  const isWanted = (name) => !tutorial.test(name) && (values.all || !notQuick.test(name))
+  const isQuick = (name) =>
+    !readFileSync(path.join(root, `.tests/run/${name}.js`), 'utf8').startsWith('//')
+  const isWanted = (name) => !tutorial.test(name) && (values.all || isQuick(name))
   const names = all.filter(values.skipped ? isLeft : isWanted)
   return names.map((name) => `.tests/run/${name}.js`)
 }

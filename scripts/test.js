@@ -1,7 +1,7 @@
 // `npm test`: compiles the tests and runs them, while types, lint, exports and format are checked.
 //
 //   npm test                              what a change needs most often
-//   npm test -- test/flows/login.test.ts  these tests only
+//   npm test -- test/login/login.test.ts  these tests only
 //   npm run test:all                      also what `leftOut` names
 import { parseArgs } from 'node:util'
 import { runNode, severalAtATime } from './processes.js'

@@ -1,3 +1,4 @@
+// program: small
 // What may import what: at run time, for types, and on demand.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'

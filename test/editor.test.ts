@@ -1,3 +1,4 @@
+// program: its own, in npm run test:all
 // What an editor shows while somebody writes a mark or an option: completions, and errors. By the built declarations.
 import path from 'node:path'
 import t from 'tap'

@@ -1,3 +1,4 @@
+// program: small
 import { channel, subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

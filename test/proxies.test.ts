@@ -1,3 +1,4 @@
+// program: its own, in npm run test:all
 // nginx and Caddy, with the files that pages show, in front of apps that are set up as these pages say. The test
 // replaces ports, the certificate and the folder of files.
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'

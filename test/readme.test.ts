@@ -1,3 +1,4 @@
+// program: its own, in npm run test:all
 // Every code block and every link of README.md, CONTRIBUTING.md, SECURITY.md and docs/ is checked here. For whoever writes them:
 //
 //   ```ts    is compiled, strictly, as a module of its own, against what `npm run build` has made. All snippets of all pages are

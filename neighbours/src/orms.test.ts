@@ -1,4 +1,4 @@
-// Mongoose, Sequelize and TypeORM are packages of the project: test/flows/orms.test.ts has the rest. None of them connects.
+// Mongoose, Sequelize and TypeORM are packages of the project: test/users/orms.test.ts has the rest. None of them connects.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import Fastify from 'fastify'

@@ -1,3 +1,4 @@
+// program: its own, in npm run test:all
 // Accounts in PostgreSQL, with sessions and counters in Redis that several processes share.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,3 +1,4 @@
+// program: its own, in npm run test:all
 import { fork } from 'node:child_process'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,3 +1,4 @@
+// program: sql
 import { Redis } from 'ioredis'
 import t, { type Test } from 'tap'
 import { openEmbedded } from '../../examples/demo/embedded.js'

@@ -1,3 +1,4 @@
+// program: its own
 // What this package assumes of the insides of Fastify and of its plugins: one test each, whose name says what has
 // changed when it fails. lib/app/fastify.ts is the place to mend it.
 import cors from '@fastify/cors'

@@ -1,4 +1,4 @@
-// Requests to routes with several authenticators. Each of them alone is in flows/authenticators.test.ts.
+// Requests to routes with several authenticators. Each of them alone is in modes.test.ts.
 import t, { type Test } from 'tap'
 import {
   anyOf,

@@ -1,3 +1,4 @@
+// program: its own, in npm run test:all
 // `fastify-authn/browser` in a real browser: the page and the API are two origins, and the page has a strict CSP.
 import cors from '@fastify/cors'
 import type { Page } from 'playwright-core'

@@ -1,3 +1,4 @@
+// program: its own, in npm run test:all
 // `fastify-authn/browser/passkeys` in a real browser, with authenticators of Chromium: pages of three origins and an API.
 import cors from '@fastify/cors'
 import type { CDPSession, Page } from 'playwright-core'

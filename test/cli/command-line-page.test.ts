@@ -1,3 +1,4 @@
+// program: docs
 // Runs the lines of docs/reference/command-line.md, one after the other, as they stand.
 import { appendFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import t from 'tap'

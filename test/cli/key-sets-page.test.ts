@@ -1,3 +1,4 @@
+// program: docs
 // Runs the lines of the guides about key sets, section by section, as an operator would.
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'

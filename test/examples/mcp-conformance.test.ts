@@ -1,3 +1,4 @@
+// program: examples-mcp
 // The conformance tests of the MCP project, as far as they fit. Those about authorization test clients, at a server of
 // their own. Those for servers send no token, so a proxy adds one; most of them need tools that only they know.
 import { execFile } from 'node:child_process'

@@ -1,3 +1,4 @@
+// program: examples-mcp
 // What the MCP server of examples/mcp says to each request, as clients see it behind a proxy.
 import type { ServerResponse } from 'node:http'
 import t, { type Test } from 'tap'

@@ -1,3 +1,4 @@
+// program: examples-mcp
 // What examples/mcp does for users whose `sub` is a number, and its scopes of tools over the older SDK.
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'

@@ -1,3 +1,4 @@
+// program: examples-mcp
 // Clients of both SDKs find their way from the address of the MCP endpoint alone.
 import {
   Client,

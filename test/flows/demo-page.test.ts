@@ -1,3 +1,4 @@
+// program: its own, in npm run test:all
 // The page of the demo, in a real browser, as a person uses it. With PAGE_SCREENSHOT=file, LOGIN_SCREENSHOT=file
 // or CODE_SCREENSHOT=file it leaves a picture there: those of the docs are docs/images/demo-page.png, login-with.png and
 // second-factor.png.

@@ -1,3 +1,4 @@
+// program: its own, in npm run test:all
 import { execFile, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'

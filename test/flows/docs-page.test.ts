@@ -1,3 +1,4 @@
+// program: its own, in npm run test:all
 // The page /docs of the demo, in a real browser, as a person uses it. With DOCS_SCREENSHOT=file it leaves
 // a picture there: that of the README is docs/images/swagger-ui.png.
 import type { Locator, Page } from 'playwright-core'

@@ -1,3 +1,4 @@
+// program: its own
 import type { FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
 import type { AuthnOptions, UserService } from '../../lib/index.js'

@@ -190,7 +190,7 @@ t.test('the scopes of a token are its scope, or its scp if there is none', async
   }
 })
 
-// Which fields of a user are its roles: flows/orms.test.ts.
+// Which fields of a user are its roles: users/orms.test.ts.
 t.test('the roles of a request are those of its user, not of its token', async (t) => {
   const user = Object.assign(Object.create(null) as object, { role: 'editor' })
   const bare = await guarded(t, { role: 'editor' }, { userService: { findByUsername: () => user } })

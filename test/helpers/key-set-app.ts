@@ -6,7 +6,7 @@ import { userService } from './app.js'
 import { nameOf } from './flows.js'
 
 /**
- * A process of an app whose keys rotate: started by flows/rotation.test.ts, which it tells its port. It ends when its
+ * A process of an app whose keys rotate: started by tokens/rotation.test.ts, which it tells its port. It ends when its
  * parent lets go of it.
  */
 async function main(): Promise<void> {

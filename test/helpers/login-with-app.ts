@@ -8,7 +8,7 @@ import { nameOf } from './flows.js'
 import { clientSecret } from './openid-provider.js'
 
 /**
- * A process of a shop whose sessions are in Redis: started by flows/login-with-processes.test.ts, which it tells its port.
+ * A process of a shop whose sessions are in Redis: started by login-with/processes.test.ts, which it tells its port.
  * It ends with its parent.
  */
 async function main(): Promise<void> {

@@ -1,3 +1,4 @@
+// program: its own, in npm run test:all
 import t from 'tap'
 import { identityRaces, pointPool } from '../helpers/identity-races.js'
 import { postgresServer } from '../helpers/postgres-server.js'

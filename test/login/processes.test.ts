@@ -1,3 +1,4 @@
+// program: its own, in npm run test:all
 // Confirmations in two processes that share nothing but Redis.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,3 +1,4 @@
+// program: its own, in npm run test:all
 // Passkeys in PostgreSQL, with two processes that know nothing of each other but the table.
 import { fork } from 'node:child_process'
 import t, { type Test } from 'tap'

@@ -1,3 +1,4 @@
+// program: its own, in npm run test:all
 // The app of docs/guides/accounts.md, over PostgreSQL (PGlite), from the sign-up to what an attacker would try.
 import { createHash, randomBytes } from 'node:crypto'
 import { createServer } from 'node:http'

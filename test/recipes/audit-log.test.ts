@@ -1,3 +1,4 @@
+// program: its own, in npm run test:all
 // Both programs of docs/guides/audit-log.md, in one app over PGlite.
 import { randomBytes } from 'node:crypto'
 import { PGlite } from '@electric-sql/pglite'

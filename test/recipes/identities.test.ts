@@ -1,3 +1,4 @@
+// program: its own, in npm run test:all
 // The app of docs/guides/login-with.md, over PostgreSQL (PGlite).
 import { randomBytes } from 'node:crypto'
 import type { LightMyRequestResponse } from 'fastify'

@@ -1,3 +1,4 @@
+// program: its own, in npm run test:all
 // The app of docs/guides/second-factor.md, over PostgreSQL (PGlite), and what an attacker would try there.
 import { randomBytes } from 'node:crypto'
 import bcrypt from 'bcrypt'

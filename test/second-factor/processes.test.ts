@@ -1,3 +1,4 @@
+// program: its own, in npm run test:all
 // Second factors in PostgreSQL, which two processes share, without Redis.
 import { fork } from 'node:child_process'
 import t, { type Test } from 'tap'

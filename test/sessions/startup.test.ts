@@ -1,3 +1,4 @@
+// program: its own
 // Stores that do not work when an app starts: startup fails for what cannot work later, and the log says the rest.
 import { Redis } from 'ioredis'
 import { Pool } from 'pg'

@@ -1,3 +1,4 @@
+// program: browser
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { setImmediate } from 'node:timers/promises'
 import t, { type Test } from 'tap'

@@ -1,3 +1,4 @@
+// program: attacks
 import { AssertionError } from 'node:assert'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import t, { type Test } from 'tap'

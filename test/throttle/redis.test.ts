@@ -1,3 +1,4 @@
+// program: redis
 import { fork, type ChildProcess } from 'node:child_process'
 import { Redis } from 'ioredis'
 import t, { type Test } from 'tap'

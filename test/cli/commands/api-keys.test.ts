@@ -1,3 +1,4 @@
+// program: redis
 import { Redis } from 'ioredis'
 import t, { type Test } from 'tap'
 import { redisApiKeys, sqlApiKeys, type ApiKeyStore } from '../../../lib/api-keys/index.js'

@@ -1,3 +1,4 @@
+// program: its own, in npm run test:all
 import type { FastifyBaseLogger } from 'fastify'
 import { Redis } from 'ioredis'
 import t, { type Test } from 'tap'

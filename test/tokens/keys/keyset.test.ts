@@ -1,4 +1,4 @@
-// Key sets of a service. Whole requests: test/flows/key-set.test.ts.
+// Key sets of a service. Whole requests: test/tokens/key-set.test.ts.
 import t from 'tap'
 import { JwtService } from '../../../lib/index.js'
 import { publicJwk, thumbprintOf } from '../../../lib/tokens/keys/key.js'

@@ -1,3 +1,4 @@
+// program: requests
 import { connect } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import bcrypt from 'bcrypt'

@@ -1,3 +1,4 @@
+// program: its own, in npm run test:all
 // Logins with a real OpenID provider, where the sessions of an app are in Redis.
 import { fork } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'

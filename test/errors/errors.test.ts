@@ -8,17 +8,17 @@ import {
   faultOf,
   isAuthenticationError,
   isUsageError,
-} from '../lib/errors/errors.js'
+} from '../../lib/errors/errors.js'
 import {
   englishOf,
   isMessageKey,
   messageKeys,
   rejectionOf,
   type RejectionRow,
-} from '../lib/errors/rejections.js'
-import '../lib/feature-table.js'
-import { root } from './helpers/project.js'
-import type { MessageKey } from '../types/messages.js'
+} from '../../lib/errors/rejections.js'
+import '../../lib/feature-table.js'
+import { root } from '../helpers/project.js'
+import type { MessageKey } from '../../types/messages.js'
 
 /** Apps compare codes, and clients statuses: a code stays, and keeps its status, once it is published. */
 const published: Readonly<Record<number, string>> = {

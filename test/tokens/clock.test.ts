@@ -1,3 +1,4 @@
+// program: requests
 // The times of tokens at each request. To the millisecond: test/tokens/claims.test.ts.
 import t, { type Test } from 'tap'
 import type { AuthnOptions } from '../../lib/index.js'

@@ -1,3 +1,4 @@
+// program: its own, in npm run test:all
 // Logins with a real OpenID provider in a real browser: the app is `localhost` and the provider is `127.0.0.1`, which are
 // two sites.
 import type { Page } from 'playwright-core'

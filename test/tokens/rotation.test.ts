@@ -1,3 +1,4 @@
+// program: its own
 // Processes whose keys rotate while they are used: by the command line, with consumers of their key sets.
 import { fork, type ChildProcess } from 'node:child_process'
 import { readFileSync } from 'node:fs'

@@ -1,3 +1,4 @@
+// program: requests
 import { Agent } from 'node:http'
 import { Readable, Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'

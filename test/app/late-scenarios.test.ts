@@ -1,3 +1,4 @@
+// program: its own
 // Each layout of an app gives the same whether the package was loaded before the app was made or after it. The apps of
 // the second kind are made first, so no helper that imports the package may be used here.
 import autoload from '@fastify/autoload'

@@ -1,3 +1,4 @@
+// program: its own, in npm run test:all
 // Real pages of real sites, in a real browser: what it sends of its own accord is what the rule against cross-site
 // requests rests on. All names stand for 127.0.0.1 there.
 import { generateKeyPairSync } from 'node:crypto'

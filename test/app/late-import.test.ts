@@ -1,3 +1,4 @@
+// program: its own
 // All apps here are made before the package is loaded, as in CommonJS, where many apps load it in the
 // line `app.register(require('fastify-authn'))`. So no helper that imports the package may be used.
 import swagger from '@fastify/swagger'

@@ -1,3 +1,4 @@
+// program: requests
 import swagger, { type FastifyDynamicSwaggerOptions } from '@fastify/swagger'
 import Fastify, { type FastifyInstance, type FastifyPluginCallback } from 'fastify'
 import fp from 'fastify-plugin'

@@ -1,3 +1,4 @@
+// program: its own, in npm run test:all
 // `cookies.apps` in a real browser: a script that an attacker has put into a page of the app wants tokens that it can read.
 import cors from '@fastify/cors'
 import formbody from '@fastify/formbody'

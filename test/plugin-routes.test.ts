@@ -1,16 +1,17 @@
+// program: small
 // What events call the routes of the plugin.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { memoryApiKeys } from '../../lib/api-keys/index.js'
-import type { AnyAuthnOptions } from '../../lib/index.js'
-import { accountsOver, hash } from '../helpers/accounts.js'
-import { appWith, bearer, secret } from '../helpers/app.js'
-import { passkeysOver } from '../helpers/passkeys.js'
-import { root } from '../helpers/project.js'
-import { startProvider } from '../helpers/provider.js'
-import { key } from '../helpers/second-factor.js'
-import { eventsOf } from '../helpers/sessions.js'
+import { memoryApiKeys } from '../lib/api-keys/index.js'
+import type { AnyAuthnOptions } from '../lib/index.js'
+import { accountsOver, hash } from './helpers/accounts.js'
+import { appWith, bearer, secret } from './helpers/app.js'
+import { passkeysOver } from './helpers/passkeys.js'
+import { root } from './helpers/project.js'
+import { startProvider } from './helpers/provider.js'
+import { key } from './helpers/second-factor.js'
+import { eventsOf } from './helpers/sessions.js'
 
 /** The names in the list of the page, without the one for requests to routes of the app. */
 const page = readFileSync(join(root, 'docs/reference/events.md'), 'utf8')

@@ -1,3 +1,4 @@
+// program: its own
 import bcrypt from 'bcrypt'
 import type { FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'

@@ -1,3 +1,4 @@
+// program: oidc-provider
 // Whole logins with a real OpenID provider (npm `oidc-provider`), over sockets.
 import t, { type Test } from 'tap'
 import { appWith, logLines, passwords, standardOptions } from '../helpers/app.js'

@@ -1,3 +1,4 @@
+// program: requests
 import type { FastifyInstance, FastifyServerOptions } from 'fastify'
 import t, { type Test } from 'tap'
 import { authn, type AuthnOptions } from '../../lib/index.js'

@@ -1,3 +1,4 @@
+// program: requests
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { FastifyRequest } from 'fastify'
 import t, { type Test } from 'tap'

@@ -1,3 +1,4 @@
+// program: oidc-provider
 // Tokens of a real OpenID provider (npm `oidc-provider`), by client credentials, with a rotation.
 import type { Configuration } from 'oidc-provider'
 import t, { type Test } from 'tap'

@@ -115,7 +115,7 @@ export const finishSignUp = withLink('sign-up', async (claims, ...given) => {
   // Another replica may be asked this time.
   const { user = null } = (await tools.find(email, request)) ?? {}
   if (user === null) return later()
-  const login = { username: email, user, started, confirm: async () => undefined }
+  const login = { username: email, user, started }
   return finishLogin(tools.registration, request, reply, { ...login, authentication: {} })
 })
 
@@ -157,7 +157,7 @@ async function storePassword(
   const refused = { code: 'ERR_AUTH_LOGIN_REFUSED', cause: 'user not found' } as const
   if (user === null) throw rejection('auth.forbidden', refused)
   const authentication = { time: own.time, amr: own.amr, isRenewed: true }
-  const login = { username: sub, user, started, confirm: async () => undefined, authentication }
+  const login = { username: sub, user, started, authentication }
   return finishLogin(tools.registration, request, reply, { ...login, replaces: own.sid })
 }
 

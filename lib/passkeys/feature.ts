@@ -49,7 +49,7 @@ export function create(context: FeatureContext<Resolved>): Feature {
           body: answer,
           async check(own, body: Body, request, isLast) {
             const { user } = await use(tools, own, body, request, !isLast)
-            return { user, confirm: async () => undefined }
+            return { user }
           },
         },
       },

@@ -11,7 +11,7 @@ import { root } from './helpers/project.js'
  * from `types/`. `features` are the folders with a file `feature.ts`, which know nothing of each other.
  */
 const places =
-  'cli testing index plugin configured feature-table features openapi app login guard authenticators request feature passwords users tokens stores throttle marks options http events common errors'.split(
+  'cli testing index plugin configured feature-table features openapi app login guard authenticators request feature passwords mail users tokens stores throttle marks options http events common errors'.split(
     ' ',
   )
 

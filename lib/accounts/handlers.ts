@@ -3,13 +3,11 @@ import { digestOf } from '../common/digest.js'
 import { isStored, notFound } from '../common/stored.js'
 import { rejection } from '../errors/errors.js'
 import { channelOf } from '../events.js'
-import { badRequest } from '../http/query.js'
 import { finishLogin } from '../login/finish.js'
 import { noClaims } from '../login/token.js'
 import { asUnknown } from '../users/user.js'
 import type { HandleOf } from '../login/feature-routes.js'
 import { requireAlive } from '../login/proof.js'
-import { emailOf } from './email.js'
 import { linkInvalid, accountDigest, type OpenedLink, type Page } from './links.js'
 import { ask, notStored, type AccountTools, type OwnAccount } from './tools.js'
 
@@ -29,18 +27,12 @@ function accepted(reply: FastifyReply) {
   return {}
 }
 
-async function recipientOf(
+const recipientOf = (
   { mails: { limits } }: AccountTools,
   { email: text }: Body,
   request: FastifyRequest,
   kind: 'sign-up' | 'reset',
-) {
-  const email = emailOf(text)
-  await limits.request(request, email === null ? null : limits.asked(kind, request, email))
-  return email ?? badRequest(noAddress)
-}
-
-const noAddress = 'body/email must be an e-mail address'
+) => limits.recipient(request, text, (email) => limits.asked(kind, request, email))
 
 /** Makes the handler of a link, which ten requests can try and one can use. */
 function withLink(
@@ -199,9 +191,7 @@ export const changeEmail: Handle = async (tools, body, request, reply) => {
   const { user, values } = account
   const { mails, links } = tools
   const { limits } = mails
-  const email = emailOf(body.email)
-  await limits.request(request, email === null ? null : limits.ofUser('change', sub))
-  if (email === null) return badRequest(noAddress)
+  const email = await limits.recipient(request, body.email, () => limits.ofUser('change', sub))
   mails.later(reply, async () => {
     const isTaken = await tools.isTaken(email, request)
     const link = links.make('email', { sub, state: accountDigest(values), email })
@@ -212,7 +202,7 @@ export const changeEmail: Handle = async (tools, body, request, reply) => {
     await Promise.all([
       confirms && mails.send(request, 'email-confirm', email, user, link),
       // Sent in both cases: otherwise it would tell the user which addresses have accounts.
-      mails.send(request, 'email-change', values.email, user, wayOut),
+      mails.send(request, 'email-change', values.email, user, wayOut ?? {}),
     ])
   })
   return accepted(reply)

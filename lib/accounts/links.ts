@@ -4,6 +4,7 @@ import { rejection } from '../errors/errors.js'
 import { stepTokens, type StepKeys } from '../tokens/step.js'
 import type { ResolvedAccounts } from './options.js'
 import type { AccountValues } from '../../types/accounts.js'
+import type { MailLink } from '../../types/mail.js'
 
 export type Page = 'sign-up' | 'reset' | 'email' | 'set'
 
@@ -19,13 +20,6 @@ export interface LinkClaims {
 export interface OpenedLink extends LinkClaims {
   readonly jti: string
   readonly exp: number
-}
-
-export interface Link {
-  readonly link: string
-  readonly token: string
-  /** In seconds. */
-  readonly expiresIn: number
 }
 
 export type Links = ReturnType<typeof accountLinks>
@@ -45,7 +39,7 @@ export function accountLinks(
     invalid: linkInvalid,
   })
   return {
-    make(page: Page, claims: LinkClaims, expiresIn = linkExpiry): Link {
+    make(page: Page, claims: LinkClaims, expiresIn = linkExpiry): MailLink {
       // Without an id, two links of one second would be the same, and be used together.
       const jti = randomBytes(12).toString('base64url')
       const token = tokens.make({ ...claims, page, url, jti }, expiresIn)

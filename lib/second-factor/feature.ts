@@ -22,7 +22,7 @@ export { resolve, schema } from './options.js'
 export function create(context: FeatureContext<ResolvedSecondFactor>): Feature {
   const { resolved, resolvedBefore } = context
   const { path, keys } = loginFor('secondFactor', context, 'what is stored is bound to it.')
-  const cookies = resolvedBefore.cookies as CookieSettings | undefined
+  const { cookies } = resolvedBefore
   const tokens = factorTokens(keys)
   const devices = rememberedDevices(resolved, cookies, tokens)
   let tools: SecondFactorTools

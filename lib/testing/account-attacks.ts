@@ -9,7 +9,8 @@ import { AttackReport, statusProblemOf } from './report.js'
 import { watchRequest } from './watched.js'
 import type { AccountTools } from '../accounts/tools.js'
 import type { ResolvedLogin } from '../options/resolve.js'
-import type { AccountMail, Accounts } from '../../types/accounts.js'
+import type { Accounts } from '../../types/accounts.js'
+import type { AccountMail } from '../../types/mail.js'
 
 /** The options of `accountAttacks`: what an app needs besides addresses, passwords and links. */
 export interface AccountAttackOptions {

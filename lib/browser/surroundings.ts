@@ -30,8 +30,5 @@ export const limited = (milliseconds: number, stop = new AbortController()): Abo
 /** Has all who ask while it runs wait for the same run. */
 export const shareRuns = <Result>(run: () => Promise<Result>) => {
   let running: Promise<Result> | undefined
-  return (): Promise<Result> =>
-    (running ??= run().finally(() => {
-      running = undefined
-    }))
+  return (): Promise<Result> => (running ??= run().finally(() => (running = undefined)))
 }

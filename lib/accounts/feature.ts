@@ -1,5 +1,5 @@
 import { AuthnUsageError } from '../errors/errors.js'
-import { loginFor } from '../login/needs.js'
+import { requireLogin } from '../login/needs.js'
 import { emailOf } from '../mail/email.js'
 import { mailLimits } from '../mail/limits.js'
 import { Mails } from '../mail/mails.js'
@@ -18,7 +18,7 @@ const invitation = { standard: 604_800, least: 60, most: 2_592_000 }
 /** The option `accounts`: sign-up, forgotten passwords, and changes. @throws ERR_AUTH_OPTION */
 export function create(context: FeatureContext<ResolvedAccounts>): Feature {
   const { app, log, resolved, options } = context
-  const { path, keys } = loginFor(
+  const { path, keys } = requireLogin(
     'accounts',
     context,
     'an address may go to another person, who must not find old sessions.',

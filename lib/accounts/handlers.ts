@@ -8,8 +8,8 @@ import { noClaims } from '../login/token.js'
 import { asUnknown } from '../users/user.js'
 import type { HandleOf } from '../login/feature-routes.js'
 import { requireAlive } from '../login/proof.js'
-import { linkInvalid, accountDigest, type OpenedLink, type Page } from './links.js'
-import { ask, notStored, type AccountTools, type OwnAccount } from './tools.js'
+import { linkInvalid, accountDigest, type OpenedLink, type LinkPurpose } from './links.js'
+import { askAccounts, notStored, type AccountTools, type OwnAccount } from './tools.js'
 
 interface Body {
   readonly email: string
@@ -36,7 +36,7 @@ const recipientOf = (
 
 /** Makes the handler of a link, which ten requests can try and one can use. */
 function withLink(
-  page: Page,
+  page: LinkPurpose,
   use: (claims: OpenedLink, ...given: Parameters<Handle>) => Promise<object | null>,
 ): Handle {
   const open: Handle = async (...given) => {
@@ -87,7 +87,7 @@ export const finishSignUp = withLink('sign-up', async (claims, ...given) => {
   await requireFree(tools, email, request)
   const passwordHash = await tools.hash(body.password, email, request)
   const account = { email, passwordHash, ...(invitation !== undefined && { invitation }) }
-  const result = await ask<unknown>(() => tools.resolved.given.create(account, request))
+  const result = await askAccounts<unknown>(() => tools.resolved.given.create(account, request))
   if (!isStored(result, 'ERR_AUTH_ACCOUNTS', 'accounts.create')) throw linkInvalid(taken)
   const created = await tools.find(email, request)
   // `create` may have returned an older row. The client would be logged in to the account that has the address.
@@ -228,7 +228,7 @@ export const confirmEmail = withLink('email', async (claims, tools, _body, reque
 export const deleteAccount: Handle = async (tools, { currentPassword }, request, reply) => {
   const { account, sub } = await tools.prove(request, currentPassword)
   await requireAlive(tools.registration, request)
-  await ask(() => tools.resolved.given.remove?.(account.user as never, request))
+  await askAccounts(() => tools.resolved.given.remove?.(account.user as never, request))
   await tools.sessions.revoke({ sub })
   tools.registration.carrier.clear(request, reply)
   tools.tell('deleted', 'account-deleted', account, sub, reply)

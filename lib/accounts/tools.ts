@@ -45,7 +45,8 @@ export interface OwnAccount {
   readonly own: Own
 }
 
-export const ask = <T>(work: () => T | Promise<T>): Promise<T> => askApp('ERR_AUTH_ACCOUNTS', work)
+export const askAccounts = <T>(work: () => T | Promise<T>): Promise<T> =>
+  askApp('ERR_AUTH_ACCOUNTS', work)
 
 const changed = 'the account has changed meanwhile'
 
@@ -165,7 +166,7 @@ export class AccountTools {
       text === address || (text.includes(name) && text.length - name.length <= mostAdded)
     const isGuessable = isNamed || new Set(text).size < leastDifferent
     const accept = given.acceptPassword && (() => given.acceptPassword?.(password, email, request))
-    if (isGuessable || (accept && (await ask<unknown>(accept)) !== true)) {
+    if (isGuessable || (accept && (await askAccounts<unknown>(accept)) !== true)) {
       throw rejection('auth.password-guessable')
     }
     return passwords.hashNew(password, request)
@@ -174,7 +175,7 @@ export class AccountTools {
   /** @returns whether the account was still the same */
   async update({ user, values }: Account, after: AccountValues, before = values): Promise<boolean> {
     const update = (): unknown => this.resolved.given.update(user, after, before)
-    return isStored(await ask(update), 'ERR_AUTH_ACCOUNTS', 'accounts.update')
+    return isStored(await askAccounts(update), 'ERR_AUTH_ACCOUNTS', 'accounts.update')
   }
 
   /**

@@ -140,3 +140,14 @@ t.test('each package is imported only where it belongs', async (t) => {
   t.strictSame(importers('fastify'), ['lib/cli/commands/doctor.ts'])
   t.ok(importers('commander').every((file) => file.startsWith('lib/cli/')))
 })
+
+t.test('CONTRIBUTING says what is in each folder', async (t) => {
+  const text = readFileSync(path.join(root, 'CONTRIBUTING.md'), 'utf8')
+  const folders = readdirSync(path.join(root, 'lib'), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => name)
+  t.strictSame(
+    folders.filter((name) => !text.includes(`\n| \`lib/${name}/\` `)),
+    [],
+  )
+})

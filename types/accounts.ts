@@ -167,8 +167,6 @@ declare module './errors.js' {
     ERR_AUTH_PASSWORD_TOO_LONG: 400
     /** The new password is easy to guess, or `acceptPassword` has rejected it. */
     ERR_AUTH_PASSWORD_GUESSABLE: 400
-    /** Too many e-mails were requested. */
-    ERR_AUTH_TOO_MANY_MAILS: 429
   }
   interface FaultCodes {
     /** A function of the option `accounts` has failed. */
@@ -213,8 +211,6 @@ declare module './messages.js' {
     readonly 'auth.password-too-long': string
     /** This password is easy to guess. Please choose another one. */
     readonly 'auth.password-guessable': string
-    /** Too many e-mails were requested. Please try again later. */
-    readonly 'auth.too-many-mails': string
   }
 }
 

@@ -45,15 +45,11 @@ export function create(context: FeatureContext<Resolved>): Feature {
   const taken = Object.keys(options.authenticators)
   const given = options.jwt?.tokenCache
   const cache = given !== false && withDefaults(defaults.tokenCache, given)
+  const audience = resolvedBefore.resource?.audience
   let registrations: readonly Registration[] = []
   const isForeign = (request: FastifyRequest): boolean =>
     registrations.some(({ features }) => features.some((each) => isForOther(each, request)))
-  const all = resolveIssuers(
-    resolved.given,
-    taken,
-    jwtService.issuer,
-    resolvedBefore.resource?.audience,
-  )
+  const all = resolveIssuers(resolved.given, taken, jwtService.issuer, audience)
   const opened = all.map((each) => {
     const issuer = { ...each, registration }
     const verifier = new IssuerVerifier(issuer, cache, log)

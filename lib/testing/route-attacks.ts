@@ -19,6 +19,7 @@ const odd = [null, 1, true, [], {}, '', '\0', 'x'.repeat(4000)]
 export class RouteAttacks {
   readonly report: AttackReport
   readonly login: ResolvedLogin
+  readonly loginUrl: string
   #requests = randomInt(2 ** 22)
 
   constructor(
@@ -27,6 +28,7 @@ export class RouteAttacks {
     suite: string,
   ) {
     this.login = registration.options.login as ResolvedLogin
+    this.loginUrl = this.#urlOf(this.login.path)
     this.report = new AttackReport(this.login.path, suite)
   }
 
@@ -41,10 +43,6 @@ export class RouteAttacks {
   readonly below = (name: string): string => this.#urlOf(belowLogin(this.login.path, name))
   readonly beside = (name: string): string => this.#urlOf(besideLogin(this.login.path, name))
   readonly #urlOf = (path: string): string => urlOf(this.registration.app, path)
-
-  get loginUrl(): string {
-    return this.#urlOf(this.login.path)
-  }
 
   async post(url: string, payload: object, headers: Readonly<Record<string, string>> = {}) {
     this.#requests += 1

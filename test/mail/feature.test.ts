@@ -40,7 +40,7 @@ t.test('two features have limits of their own', async (t) => {
   await t.rejects(asked(first, alice), many)
   t.equal(await asked(second, alice), alice)
   await t.rejects(asked(second, alice), many)
-  await t.rejects(asked(second, 'nobody'), { statusCode: 400 })
+  await t.rejects(asked(second, 'nobody'), { code: 'FST_ERR_VALIDATION' })
   await second.forget(alice, 1, request)
   t.equal(await asked(second, alice), alice)
   await t.rejects(asked(first, alice), many, 'the other one still counts')

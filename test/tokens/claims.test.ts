@@ -146,7 +146,9 @@ t.test('times are signed as whole seconds, and anything but a time is an error',
   const wrong = ['5', null, [5], new Date(), true, 5n, NaN, Infinity, 0, 0.9, -5]
   for (const claim of ['nbf', 'exp', 'iat']) {
     for (const value of wrong) {
-      const { code, message } = thrownBy(() => claimsToSign({ [claim]: value }, { ...plain, expiry: 60 }))
+      const { code, message } = thrownBy(() =>
+        claimsToSign({ [claim]: value }, { ...plain, expiry: 60 }),
+      )
       t.equal(code, 'ERR_AUTH_CLAIMS')
       t.match(message, `claim "${claim}": found`)
     }

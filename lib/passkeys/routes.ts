@@ -3,6 +3,7 @@ import type { PluginRoute } from '../http/plugin-route.js'
 import { featureRoutes, tokenSchema as token } from '../login/feature-routes.js'
 import { belowLogin, besideLogin } from '../login/plugin-routes.js'
 import { add, addOptions, list, logIn, loginOptions, remove, rename } from './handlers.js'
+import type { Counted } from '../throttle/attempts.js'
 import type { PasskeyTools } from './tools.js'
 
 const id = Type.String({ minLength: 1, maxLength: 1364 })
@@ -10,6 +11,11 @@ const name = Type.String({ maxLength: 64 })
 /** The response of a browser: what is wrong within is a 403, whose reason is in the log alone. */
 const response = Type.Object({}, { description: 'What `toJSON()` of the credential returns.' })
 export const answer = { token, response }
+
+export const counts = {
+  isWrong: ({ code }) => code === 'ERR_AUTH_PASSKEY_INVALID',
+  isAsked: true,
+} satisfies Counted
 
 const text = Type.String()
 const shown = Type.Object(
@@ -45,6 +51,7 @@ export function passkeyRoutes(login: string, tools: PasskeyTools): PluginRoute[]
     option: 'passkeys',
     authenticator: 'passkey',
     kindOf: (_path, summary) => summary.toLowerCase(),
+    counts: { ...counts, at: [logIn] },
     logins: [logIn],
     mayLackBody: true,
     seeing: [loginOptions],

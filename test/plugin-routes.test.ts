@@ -4,13 +4,25 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
+import {
+  assert,
+  asyncProperty,
+  boolean,
+  constantFrom,
+  dictionary,
+  jsonValue,
+  oneof,
+  string,
+} from 'fast-check'
 import type { FastifyRequest } from 'fastify'
 import t from 'tap'
 import { answerOf, password } from './helpers/accounts.js'
+import { basic, bearer } from './helpers/app.js'
+import { anyCharacter, bounded } from './helpers/cases.js'
 import { linesOf } from './helpers/cookies.js'
 import { root } from './helpers/project.js'
 import { codeNow, wrongCode } from './helpers/second-factor.js'
-import { eventsOf } from './helpers/sessions.js'
+import { claimsOf, eventsOf } from './helpers/sessions.js'
 import { bodyOf, wholeApp, type Row } from './helpers/whole-app.js'
 
 /** The names in the list of the page, without the one for requests to routes of the app. */
@@ -87,6 +99,90 @@ t.test('bodies are strict, and other members of them are ignored', async (t) => 
     await app.authn.accounts.settled()
     asked.length = mails.length = 0
   }
+  t.notMatch(lines.join(''), /"level":(?:50|60)/)
+})
+
+t.test('routes of users who are logged in need a session of the user', async (t) => {
+  const { app, rows, enter, stored } = await wholeApp(t)
+  const [, token = ''] = /__Host-token=([^;]+)/.exec(String((await enter()).cookie)) ?? []
+  const before = stored()
+  const claims = claimsOf(token)
+  const sid = `${String(claims.sid).split('.')[0]}.another`
+  const issue = (changed: object) =>
+    bearer(app.jwtService.generateTokenWithClaims(changed as never))
+  const cases: [string, Record<string, string>, string][] = [
+    ['nothing', {}, '401 ERR_AUTH_NO_CREDENTIALS'],
+    ['Basic', basic('alice@example.com', password), '401 ERR_AUTH_NO_CREDENTIALS'],
+    ['a wrong token', bearer('a.b.c'), '401 ERR_AUTH_JWT_INVALID'],
+    ['no session', bearer(app.jwtService.generateToken(1)), '403 ERR_AUTH_FORBIDDEN'],
+    ['another registration', issue({ ...claims, sid }), '403 ERR_AUTH_FORBIDDEN'],
+    ['impersonation', issue({ ...claims, act: { sub: 2 } }), '403 ERR_AUTH_FORBIDDEN'],
+    ['any act', issue({ ...claims, act: null }), '403 ERR_AUTH_FORBIDDEN'],
+  ]
+  for (const row of rows.filter(({ isOwn }) => isOwn)) {
+    for (const [title, headers, answer] of cases) {
+      const payload = row.method === 'GET' ? {} : { payload: bodyOf(row) }
+      const response = await app.inject({
+        method: row.method as 'GET',
+        url: row.url,
+        headers,
+        ...payload,
+      })
+      t.equal(answerOf(response), answer, `${title}: ${row.method} ${row.url}`)
+      t.equal(response.statusCode === 401, 'www-authenticate' in response.headers)
+    }
+  }
+  t.equal(stored(), before)
+})
+
+t.test('odd bodies give no 5xx, change nothing and look no odd name up', async (t) => {
+  const { app, posts, post, enter, users, asked, lines } = await wholeApp(t)
+  const signed = [{}, { page: 'reset', path: '/login', sub: 1 }].map((claims) =>
+    app.jwtService.generateTokenWithClaims(claims),
+  )
+  const odd = oneof(
+    string({ unit: anyCharacter }),
+    constantFrom(
+      '',
+      '\0',
+      '\ud800',
+      '@',
+      'a@',
+      'a@b@c',
+      '%',
+      '__proto__',
+      '{}',
+      '\r\n',
+      '//',
+      ...signed,
+    ),
+    constantFrom('a'.repeat(5000), '.'.repeat(5000), '💩'.repeat(1000)),
+  )
+  const value = oneof({ arbitrary: odd, weight: 4 }, jsonValue())
+  const names = [...new Set(posts.flatMap(({ members }) => Object.keys(members))), '__proto__']
+  const bodies = oneof(
+    { arbitrary: dictionary(constantFrom(...names), value, { noNullPrototype: true }), weight: 9 },
+    jsonValue(),
+  )
+  const types = constantFrom('application/json', 'application/json; charset=utf-16', 'text/plain')
+  const before = JSON.stringify(users)
+  const property = asyncProperty(
+    constantFrom(...posts),
+    bodies,
+    types,
+    boolean(),
+    async (row, body, type, isIn) => {
+      const headers = { 'content-type': type, ...(isIn && (await enter())) }
+      asked.length = 0
+      const { statusCode, body: text } = await post(row.url, JSON.stringify(body), headers)
+      if (statusCode >= 500) throw new Error(`${row.url} ${statusCode}: ${text}`)
+      await app.authn.accounts.settled()
+      if (!asked.every((name) => /^\P{Cc}{1,1024}$/u.test(String(name))))
+        throw new Error('an odd name')
+      if (JSON.stringify(users) !== before) throw new Error('the table has changed')
+    },
+  )
+  await assert(property, bounded(1500))
   t.notMatch(lines.join(''), /"level":(?:50|60)/)
 })
 

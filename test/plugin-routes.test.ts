@@ -107,12 +107,15 @@ t.test('routes of users who are logged in need a session of the user', async (t)
   const [, token = ''] = /__Host-token=([^;]+)/.exec(String((await enter()).cookie)) ?? []
   const before = stored()
   const claims = claimsOf(token)
+  const issued = { owner: '1', name: 'job', scopes: [], expiresAt: null }
+  const { key } = await app.authn.apiKeys.issue(issued)
   const sid = `${String(claims.sid).split('.')[0]}.another`
   const issue = (changed: object) =>
     bearer(app.jwtService.generateTokenWithClaims(changed as never))
   const cases: [string, Record<string, string>, string][] = [
     ['nothing', {}, '401 ERR_AUTH_NO_CREDENTIALS'],
     ['Basic', basic('alice@example.com', password), '401 ERR_AUTH_NO_CREDENTIALS'],
+    ['an API key', bearer(key), '401 ERR_AUTH_API_KEY_NOT_ACCEPTED'],
     ['a wrong token', bearer('a.b.c'), '401 ERR_AUTH_JWT_INVALID'],
     ['no session', bearer(app.jwtService.generateToken(1)), '403 ERR_AUTH_FORBIDDEN'],
     ['another registration', issue({ ...claims, sid }), '403 ERR_AUTH_FORBIDDEN'],

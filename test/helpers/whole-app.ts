@@ -37,9 +37,14 @@ function rowOf({ method, url, config, schema }: RouteOptions): Row {
 }
 
 const valid: Body = {
-  ...{ email: 'alice@example.com', id: 'a', name: 'a', code: '1' },
-  ...{ token: 'a.b.c', password: newPassword, currentPassword: 'wrong', response: {} },
-  ...{ refreshToken: 'a', everywhere: false, remember: false, returnTo: '/' },
+  email: 'alice@example.com',
+  token: 'a.b.c',
+  password: newPassword,
+  currentPassword: 'wrong',
+  response: {},
+  everywhere: false,
+  remember: false,
+  returnTo: '/',
 }
 /** A body with all members, right in form and wrong in what it proves. A confirmation takes one way only. */
 export const bodyOf = ({ members, url }: Row): Body =>
@@ -141,7 +146,7 @@ export async function wholeApp(
         ...headers,
       },
       ...(payload !== undefined && {
-        payload: typeof payload === 'object' ? JSON.stringify(payload) : String(payload),
+        payload: typeof payload === 'string' ? payload : JSON.stringify(payload),
       }),
     })
   return {

@@ -19,12 +19,6 @@ import { eventsOf, sessionApp } from '../helpers/sessions.js'
 const forbidden = '403 ERR_AUTH_FORBIDDEN'
 const last = '409 ERR_AUTH_PASSKEY_LAST'
 const fault = '500 ERR_AUTH_PASSKEYS'
-const bodies: Record<string, object> = {
-  '/passkeys/options': {},
-  '/passkeys': { token: 'x', response: {} },
-  '/passkeys/rename': { id: 'x', name: 'x' },
-  '/passkeys/remove': { id: 'x' },
-}
 
 t.test('the last way to log in stays', async (t) => {
   const { post, add, logIn, users, table } = await passkeysApp(t)

@@ -3,7 +3,6 @@ import type { PluginRoute } from '../http/plugin-route.js'
 import { featureRoutes, tokenSchema as token } from '../login/feature-routes.js'
 import { belowLogin, besideLogin } from '../login/plugin-routes.js'
 import { add, addOptions, list, logIn, loginOptions, remove, rename } from './handlers.js'
-import type { Counted } from '../throttle/attempts.js'
 import type { PasskeyTools } from './tools.js'
 
 const id = Type.String({ minLength: 1, maxLength: 1364 })
@@ -13,9 +12,9 @@ const response = Type.Object({}, { description: 'What `toJSON()` of the credenti
 export const answer = { token, response }
 
 export const counts = {
-  isWrong: ({ code }) => code === 'ERR_AUTH_PASSKEY_INVALID',
+  isWrong: ({ code }: { readonly code?: unknown }) => code === 'ERR_AUTH_PASSKEY_INVALID',
   isAsked: true,
-} satisfies Counted
+}
 
 const text = Type.String()
 const shown = Type.Object(

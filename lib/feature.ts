@@ -5,7 +5,7 @@ import type { PluginRoute } from './http/plugin-route.js'
 import type { Needs } from './marks/access.js'
 import type { ResolvedOptions } from './options/resolve.js'
 import type { PasswordTools } from './passwords/tools.js'
-import type { Attempts } from './throttle/attempts.js'
+import type { Attempts, Counted } from './throttle/attempts.js'
 import type { Guessed } from './throttle/guesses.js'
 import type {
   FinishedLogin,
@@ -152,6 +152,7 @@ export interface Confirmation {
   readonly proves?: {
     /** The members of the body, by which it is chosen. */
     readonly body: TProperties
+    readonly counts?: Counted
     /**
      * @param isLast - whether a wrong one is not counted for the user: see `guess` in `lib/login/proof.ts`
      * @returns the user, and whether the user is still the same when the tokens are stored

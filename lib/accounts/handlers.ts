@@ -1,5 +1,4 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { digestOf } from '../common/digest.js'
 import { isStored, notFound } from '../common/stored.js'
 import { rejection } from '../errors/errors.js'
 import { channelOf } from '../events.js'
@@ -39,7 +38,7 @@ function withLink(
   page: LinkPurpose,
   use: (claims: OpenedLink, ...given: Parameters<Handle>) => Promise<object | null>,
 ): Handle {
-  const open: Handle = async (...given) => {
+  return async (...given) => {
     const [tools, { token }, request] = given
     const { limits } = tools.mails
     if (page === 'email' || page === 'set') tools.own(request)
@@ -51,13 +50,6 @@ function withLink(
     await limits.useUp(tries)
     return body
   }
-  return (...given) =>
-    open(...given).catch(async (error: unknown) => {
-      const [{ registration }, { token }, request] = given
-      if ((error as { code?: unknown }).code === 'ERR_AUTH_LINK_INVALID')
-        await registration.attempts.countRejectedToken(`link ${digestOf(token)}`, request)
-      throw error
-    })
 }
 
 const taken = 'the address is taken'

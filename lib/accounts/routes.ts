@@ -44,6 +44,10 @@ export function accountRoutes(login: string, tools: AccountTools): PluginRoute[]
     option: 'accounts',
     authenticator: 'account',
     kindOf: (path) => path.slice(beside.length).replace('/', ' '),
+    counts: {
+      isWrong: ({ code }) => code === 'ERR_AUTH_LINK_INVALID',
+      at: [finishSignUp, resetPassword, changePassword, confirmEmail],
+    },
     logins: [finishSignUp, changePassword],
     open: [
       [`POST ${beside}sign-up`, 'Sign up', signUp, { email }, mailed],

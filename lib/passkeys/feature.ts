@@ -3,7 +3,7 @@ import { wrongOption } from '../errors/errors.js'
 import { requireLogin } from '../login/needs.js'
 import { resolvePasskeys } from './options.js'
 import { use, type Body } from './handlers.js'
-import { answer, passkeyRoutes } from './routes.js'
+import { answer, counts, passkeyRoutes } from './routes.js'
 import { ceremonyTokens } from './tokens.js'
 import { PasskeyTools } from './tools.js'
 import { verifierOf } from './verify.js'
@@ -47,8 +47,9 @@ export function create(context: FeatureContext<Resolved>): Feature {
         isOffered: ({ user }) => hasSome(user),
         proves: {
           body: answer,
-          async check(own, body: Body, request, isLast) {
-            const { user } = await use(tools, own, body, request, !isLast)
+          counts,
+          async check(own, body: Body, request) {
+            const { user } = await use(tools, own, body, request)
             return { user }
           },
         },

@@ -46,46 +46,29 @@ export const logIn: Handle = async (tools, body, request, reply, started) => {
   return finishLogin(tools.registration, request, reply, login)
 }
 
-/**
- * Verifies a response, and uses its challenge up. Where too many of this client were wrong, it is rejected: each costs a
- * look-up.
- * @param known - the user of a session; null where the response tells the user
- * @param isCounted - whether a wrong one counts
- */
+/** Verifies a response, and uses its challenge up. @param known - the user of a session; null where the response tells it */
 export async function use(
   tools: PasskeyTools,
   known: Owner | null,
   { token, response }: Body,
   request: FastifyRequest,
-  isCounted = true,
 ): Promise<Owner> {
-  const { tokens, verifier, registration } = tools
-  const { attempts } = registration
-  // Each token has a name of its own, so that only its address has a limit.
-  const counted = `passkey ${digestOf(token)}`
-  await attempts.rejectThrottledToken(counted, request)
-  try {
-    const challenge = tokens.read(token)
-    const assertion = verifier.readAssertion(response)
-    const owner = known ?? (await tools.ownerOf(assertion.response.userHandle, request))
-    let verified: Awaited<ReturnType<typeof verifier.used>> | undefined
-    await tools.swap(owner, assertion.id, async (passkey) => {
-      const used = usedWith(passkey, challenge)
-      // Once: what others have changed meanwhile is no part of it.
-      verified ??= await verifier.used(assertion, token, passkey)
-      const { counter } = verified
-      if (counter <= passkey.counter && counter + passkey.counter > 0) warn(request, owner)
-      const at = Number.parseInt(challenge, 10)
-      return { ...passkey, ...verified, at, used, lastUsed: new Date().toISOString() }
-    })
-    tools.tell('used', owner, assertion.id, request)
-    return owner
-  } catch (error) {
-    const { code } = error as { code?: unknown }
-    if (isCounted && code === 'ERR_AUTH_PASSKEY_INVALID')
-      await attempts.countRejectedToken(counted, request)
-    throw error
-  }
+  const { tokens, verifier } = tools
+  const challenge = tokens.read(token)
+  const assertion = verifier.readAssertion(response)
+  const owner = known ?? (await tools.ownerOf(assertion.response.userHandle, request))
+  let verified: Awaited<ReturnType<typeof verifier.used>> | undefined
+  await tools.swap(owner, assertion.id, async (passkey) => {
+    const used = usedWith(passkey, challenge)
+    // Once: what others have changed meanwhile is no part of it.
+    verified ??= await verifier.used(assertion, token, passkey)
+    const { counter } = verified
+    if (counter <= passkey.counter && counter + passkey.counter > 0) warn(request, owner)
+    const at = Number.parseInt(challenge, 10)
+    return { ...passkey, ...verified, at, used, lastUsed: new Date().toISOString() }
+  })
+  tools.tell('used', owner, assertion.id, request)
+  return owner
 }
 
 /** Passkeys that were synchronized or imported, and two pages at once, look the same as a copied key. */

@@ -4,14 +4,14 @@ import { recordOf } from '../../lib/app/record.js'
 import { createSession } from '../../lib/browser/index.js'
 import { pluginRouteOf } from '../../lib/http/plugin-route.js'
 import { replaceGlobals, url } from '../helpers/browser-session.js'
-import { everyFeature } from '../helpers/every-feature.js'
+import { wholeApp } from '../helpers/whole-app.js'
 
 /** A refresh is no route of `post`. */
 const refresh = '/login/refresh'
 const answer = { token: 'a', refreshToken: 'b', expiresIn: 60 }
 
 t.test('after a route that gives tokens the user is logged in, and after no other', async (t) => {
-  const app = await everyFeature(t)
+  const { app } = await wholeApp(t)
   const routes = recordOf(app)
     .routes.flatMap(({ options }) => pluginRouteOf(options) ?? [])
     .filter(({ method, path }) => method === 'POST' && path !== refresh)

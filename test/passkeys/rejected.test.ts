@@ -182,10 +182,6 @@ t.test('a malformed field is a 403, and what was sent is not in the log', async 
       t.equal(sent, isNone && !sent.startsWith('403') ? sent : invalid, `${url}: ${name}`)
       t.notMatch(sent, /^[25]/, name)
     }
-    for (const other of [undefined, null, 7, 'x', []])
-      t.match(answerOf(await post(url, { token, response: other }, own)), /^40[03]/)
-    const long = { ...response, id: 'x'.repeat(17_000) }
-    t.equal((await post(url, { token, response: long }, own)).statusCode, 413)
     t.match(answerOf(await post(url, { token, response }, own)), /^20[01]/, 'it was all right')
   }
   t.notMatch(lines.join(''), /secret-page|webauthn\.|"level":50/)

@@ -16,49 +16,9 @@ import { until } from '../helpers/load.js'
 import { browser, passkeysApp, passkeysOver, type StoredPasskey } from '../helpers/passkeys.js'
 import { eventsOf, sessionApp } from '../helpers/sessions.js'
 
-const stepUp = '401 ERR_AUTH_INSUFFICIENT_AUTHENTICATION'
 const forbidden = '403 ERR_AUTH_FORBIDDEN'
 const last = '409 ERR_AUTH_PASSKEY_LAST'
 const fault = '500 ERR_AUTH_PASSKEYS'
-const fresh = new Set(['/passkeys/options', '/passkeys', '/passkeys/remove'])
-const bodies: Record<string, object> = {
-  '/passkeys/options': {},
-  '/passkeys': { token: 'x', response: {} },
-  '/passkeys/rename': { id: 'x', name: 'x' },
-  '/passkeys/remove': { id: 'x' },
-}
-
-t.test('only a session of the user, which is fresh, changes passkeys', async (t) => {
-  const { app, post, logIn, lines } = await passkeysApp(t)
-  const service = app.jwtService
-  const own = (await logIn()).authorization as string
-  const { sid } = service.verify(own.slice(7)) as unknown as { sid: string }
-  const strangers: Record<string, string> = {
-    'a token without a session': service.generateTokenWithClaims({ sub: 1 }),
-    'another user who acts': service.generateTokenWithClaims({ sub: 1, sid, act: { sub: 2 } }),
-  }
-  for (const [url, body] of Object.entries(bodies)) {
-    for (const [name, token] of Object.entries(strangers))
-      t.equal(answerOf(await post(url, body, bearer(token))), forbidden, `${url}: ${name}`)
-    t.equal(answerOf(await post(url, body)), '401 ERR_AUTH_NO_CREDENTIALS', url)
-  }
-  t.equal((await app.inject('/passkeys')).statusCode, 401)
-  const ofStranger = {
-    url: '/passkeys',
-    headers: bearer(String(strangers['another user who acts'])),
-  }
-  t.equal((await app.inject(ofStranger)).statusCode, 403)
-  const old = { amr: ['pwd', 'mfa'], authTime: Math.floor(Date.now() / 1000) - 601 }
-  const begun = await post('/begin', { id: 1, how: old })
-  const headers = bearer(begun.json<{ token: string }>().token)
-  for (const url of Object.keys(bodies)) {
-    const sent = await post(url, bodies[url], headers)
-    const isFresh = fresh.has(url)
-    t.equal(answerOf(sent) === stepUp, isFresh, url)
-    if (isFresh) t.match(sent.headers['www-authenticate'], /max_age="600"/)
-  }
-  t.notMatch(lines.join(''), own)
-})
 
 t.test('the last way to log in stays', async (t) => {
   const { post, add, logIn, users, table } = await passkeysApp(t)

@@ -250,28 +250,6 @@ t.test('a user without a second factor has nothing to confirm, renew or forget',
   t.equal(await send('/second-factor/disable', undefined, strong), '204')
 })
 
-t.test('only a session of the user changes settings', async (t) => {
-  const { app, send, logIn } = await factorApp(t)
-  const all = ['setup', 'enable', 'recovery-codes', 'forget-devices', 'disable']
-  const body = { token: 'x', code: '123456' }
-  const sid = claimsIn(String((await logIn()).authorization)).sid
-  const bearer = (claims: object): Headers => ({
-    authorization: `Bearer ${app.jwtService.generateTokenWithClaims(claims as never)}`,
-  })
-  for (const path of all) {
-    const url = `/second-factor/${path}`
-    t.equal(await send(url, body), '401 ERR_AUTH_NO_CREDENTIALS', path)
-    t.equal(await send(url, body, bearer({ sub: 1 })), forbidden, 'a token without a session')
-    t.equal(
-      await send(url, body, bearer({ sub: 1, sid, act: { sub: 2 } })),
-      forbidden,
-      'by another',
-    )
-  }
-  const { statusCode } = await app.inject({ url: '/second-factor', headers: bearer({ sub: 1 }) })
-  t.equal(statusCode, 403)
-})
-
 t.test('support removes a second factor', async (t) => {
   let [lost, isBusy] = [0, false]
   const update: FactorApp['store'] = (user, after, before) =>

@@ -41,11 +41,6 @@ app.post('/', { schema, config: { auth: 'optional' } }, async (request) => {
   exactly<AuthUser | null>()(request.user)
   return { id: request.user?.id ?? 0 }
 })
-app.post('/', { schema }, (request, reply) => {
-  exactly<AuthUser | null>()(request.user)
-  // @ts-expect-error -- the request may be anonymous
-  void reply.send({ id: request.user.id })
-})
 app.route({
   method: 'POST',
   url: '/',
@@ -55,11 +50,6 @@ app.route({
     async (request) => {
       exactly<AuthUser>()(request.user)
       exactly<string>()(request.body.text)
-    },
-    (request, _reply, done) => {
-      exactly<AuthUser>()(request.user)
-      exactly<string>()(request.body.text)
-      done()
     },
   ],
   handler: async (request) => {

@@ -216,33 +216,6 @@ t.test('autofill logs in, and ends when the user presses the button', { skip }, 
   t.strictSame(await statusOf(page, 'filled'), [0, null])
 })
 
-t.test('an authenticator that does not verify its user is not accepted', { skip }, async (t) => {
-  const { page, cdp, authenticatorId } = await visit(t)
-  await logIn(page)
-  t.strictSame(await statusOf(page, 'passkeys.add()'), [201, null])
-  await cdp.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: false })
-  t.strictSame(await statusOf(page, 'passkeys.logIn()'), [0, null])
-  // A page that someone has changed asks for less.
-  await run(
-    page,
-    `navigator.credentials.get = ((get) => ({ publicKey }) =>
-      get.call(navigator.credentials, { publicKey: { ...publicKey, userVerification: 'discouraged' } })
-    )(navigator.credentials.get)`,
-  )
-  t.strictSame(await statusOf(page, 'passkeys.logIn()'), invalid)
-})
-
-t.test('objects of password managers have no toJSON()', { skip }, async (t) => {
-  const { page } = await visit(t)
-  await run(
-    page,
-    `PublicKeyCredential.prototype.toJSON = () => { throw new TypeError('Illegal invocation') }`,
-  )
-  await logIn(page)
-  t.strictSame(await statusOf(page, 'passkeys.add()'), [201, null])
-  t.strictSame(await statusOf(page, 'passkeys.logIn()'), [200, null])
-})
-
 t.test('passkeys work at the origins of the option, and at no others', { skip }, async (t) => {
   const { page, origins, open } = await visit(t)
   await logIn(page)

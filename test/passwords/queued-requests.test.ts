@@ -1,10 +1,8 @@
 // program: requests
-import { connect } from 'node:http2'
-import type { AddressInfo } from 'node:net'
 import bcrypt from 'bcrypt'
-import Fastify, { type FastifyInstance } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import t from 'tap'
-import { authn, type AuthnOptions } from '../../lib/index.js'
+import type { AuthnOptions } from '../../lib/index.js'
 import { appWith, basic, cost, secret, userService } from '../helpers/app.js'
 import {
   deferred,
@@ -209,41 +207,6 @@ t.test('bcrypt does not run for a client that leaves while its user is looked up
   await settle(10)
   t.match(gone, { state: 'rejected' })
   t.strictSame(watch.passwords(), ['password1'])
-})
-
-t.test('bcrypt does not run for an HTTP/2 stream that is closed while it waits', async (t) => {
-  const watch = watchBcrypt(t, true)
-  const app = Fastify({ http2: true })
-  t.teardown(() => app.close())
-  const { handler } = probe()
-  await app.register(authn, options({ concurrency: 1 }))
-  app.get('/', { config: { auth: { use: 'basic' } } }, handler as never)
-  await app.listen({ host: '127.0.0.1', port: 0 })
-  const session = connect(`http://127.0.0.1:${(app.server.address() as AddressInfo).port}`)
-  t.teardown(() => session.destroy())
-  const ask = (id: number) => {
-    const stream = session.request({ ':path': '/', ...header(id) })
-    const status = new Promise((resolve) => {
-      stream.on('response', (headers) => resolve(headers[':status']))
-      for (const event of ['error', 'close']) stream.on(event, () => resolve('closed'))
-    })
-    stream.resume()
-    stream.end()
-    return { stream, status }
-  }
-  const stats = (): { waiting: number } => app.authn.stats().hashing
-  const first = ask(0)
-  await until(() => watch.running.length === 1, 'one runs')
-  const second = ask(1)
-  await until(() => stats().waiting === 1, 'one waits')
-  const third = ask(2)
-  await until(() => stats().waiting === 2, 'another one waits')
-  second.stream.close(8)
-  await until(() => stats().waiting === 1, 'the server has seen that it is closed')
-  watch.hold(false)
-  t.strictSame(await Promise.all([first.status, second.status, third.status]), [200, 'closed', 200])
-  t.strictSame(watch.passwords(), ['password0', 'password2'])
-  session.close()
 })
 
 t.test(

@@ -122,7 +122,7 @@ for (const [kind, open] of Object.entries({ Redis: sharedRedis, PostgreSQL: shar
     })
 
     await t.test(
-      'of 30 rotations and 30 revocations at once, one revocation and at most one rotation succeed',
+      'of 30 rotations and 30 revocations at once, one of each succeeds at most',
       async (t) => {
         const key = await one.issue()
         const before = (await one.list()).length
@@ -145,69 +145,62 @@ for (const [kind, open] of Object.entries({ Redis: sharedRedis, PostgreSQL: shar
       },
     )
 
-    await t.test(
-      'a key that one process revokes gets a 401 from the other within 1.5 s',
-      async (t) => {
-        const delays: number[] = []
-        const revokeOne = async (): Promise<void> => {
-          const key = await one.issue()
-          t.equal((await other.use(key)).statusCode, 200)
-          await one.revoke(key)
-          const revokedAt = performance.now()
-          t.equal((await one.use(key)).statusCode, 401, 'at once where it was revoked')
-          let sent = revokedAt
-          for (; (await other.use(key)).statusCode === 200; sent = performance.now())
-            await later(20)
-          delays.push(sent - revokedAt)
-        }
-        for (let wave = 0; wave < 4; wave++) await Promise.all(times(50, revokeOne))
-        delays.sort((a, b) => a - b)
-        const [median, most] = [delays[100], delays[199]].map((delay) => Math.round(Number(delay)))
-        t.comment(`${kind}: rejected after ${median} ms (median of 200), ${most} ms at most`)
-        t.ok(Number(most) <= 1500, 'all 200')
-      },
-    )
+    await t.test('a key that one process revokes is a 401 at the other in 1.5 s', async (t) => {
+      const delays: number[] = []
+      const revokeOne = async (): Promise<void> => {
+        const key = await one.issue()
+        t.equal((await other.use(key)).statusCode, 200)
+        await one.revoke(key)
+        const revokedAt = performance.now()
+        t.equal((await one.use(key)).statusCode, 401, 'at once where it was revoked')
+        let sent = revokedAt
+        for (; (await other.use(key)).statusCode === 200; sent = performance.now()) await later(20)
+        delays.push(sent - revokedAt)
+      }
+      for (let wave = 0; wave < 4; wave++) await Promise.all(times(50, revokeOne))
+      delays.sort((a, b) => a - b)
+      const [median, most] = [delays[100], delays[199]].map((delay) => Math.round(Number(delay)))
+      t.comment(`${kind}: rejected after ${median} ms (median of 200), ${most} ms at most`)
+      t.ok(Number(most) <= 1500, 'all 200')
+    })
 
-    await t.test(
-      'requests get a 503 while the store hangs or is killed, and pass when it is back',
-      async (t) => {
-        const revoked = await one.issue()
-        const keys = await Promise.all(times(10, () => one.issue()))
-        await one.revoke(revoked)
-        const areUnavailable = async (): Promise<void> => {
-          const requests = [...keys, revoked].flatMap((key) => apps.map((app) => app.use(key)))
-          const changes = [
-            one.issue(),
-            bodyOf(one.rotate(revoked)),
-            bodyOf(other.revoke(revoked)),
-            other.list(),
-          ]
-          const replies = await Promise.all(requests)
-          t.strictSame(tally(replies), { 503: 22 })
-          t.ok(replies.every((reply) => retryAfterOf(reply) > 0))
-          for (const reply of await Promise.all(changes)) {
-            t.match(reply, { statusCode: 503, code: 'ERR_AUTH_STORE_UNAVAILABLE' })
-          }
+    await t.test('requests get a 503 while the store hangs or is killed', async (t) => {
+      const revoked = await one.issue()
+      const keys = await Promise.all(times(10, () => one.issue()))
+      await one.revoke(revoked)
+      const areUnavailable = async (): Promise<void> => {
+        const requests = [...keys, revoked].flatMap((key) => apps.map((app) => app.use(key)))
+        const changes = [
+          one.issue(),
+          bodyOf(one.rotate(revoked)),
+          bodyOf(other.revoke(revoked)),
+          other.list(),
+        ]
+        const replies = await Promise.all(requests)
+        t.strictSame(tally(replies), { 503: 22 })
+        t.ok(replies.every((reply) => retryAfterOf(reply) > 0))
+        for (const reply of await Promise.all(changes)) {
+          t.match(reply, { statusCode: 503, code: 'ERR_AUTH_STORE_UNAVAILABLE' })
         }
-        const isBack = async (): Promise<void> => {
-          for (const app of apps) {
-            const all = (): Promise<AnyResponse[]> => Promise.all(keys.map((key) => app.use(key)))
-            await until(async () => good(await all()).length === 10, 'all keys pass')
-            t.equal((await app.use(revoked)).statusCode, 401)
-          }
-          // Until none of them is cached.
-          await later(1100)
+      }
+      const isBack = async (): Promise<void> => {
+        for (const app of apps) {
+          const all = (): Promise<AnyResponse[]> => Promise.all(keys.map((key) => app.use(key)))
+          await until(async () => good(await all()).length === 10, 'all keys pass')
+          t.equal((await app.use(revoked)).statusCode, 401)
         }
-        const end = await server.hang()
-        await areUnavailable()
-        await end()
-        await isBack()
-        await server.kill()
-        await areUnavailable()
-        await server.start()
-        await isBack()
-      },
-    )
+        // Until none of them is cached.
+        await later(1100)
+      }
+      const end = await server.hang()
+      await areUnavailable()
+      await end()
+      await isBack()
+      await server.kill()
+      await areUnavailable()
+      await server.start()
+      await isBack()
+    })
 
     await t.test('a dump of the store has ids of keys, but no part of a secret', async (t) => {
       const key = await one.issue()

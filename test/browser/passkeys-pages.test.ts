@@ -106,39 +106,35 @@ async function visit(t: Test) {
   return { page, complaints, origins, table, users, open, newTab, ...(await authenticatorIn(page)) }
 }
 
-t.test(
-  'a passkey is added, logs in once for each challenge, and is removed',
-  { skip },
-  async (t) => {
-    const { page, credentials, table, complaints } = await visit(t)
-    t.equal(await run(page, 'passkeys.isSupported'), true)
-    t.strictSame(await logIn(page), [200, null])
-    t.strictSame(await statusOf(page, "passkeys.add('My phone')"), [201, null])
-    t.match(table, [{ owner: 1, data: { name: 'My phone', transports: ['internal'] } }])
-    t.strictSame(await statusOf(page, 'passkeys.confirm()'), [200, null])
-    const again = (await statusOf(page, 'passkeys.add()')) as [number, string]
-    t.match(again, [0, /already|contains/], 'this authenticator has one of this user')
+t.test('a passkey is added, logs in once for a challenge, and is removed', { skip }, async (t) => {
+  const { page, credentials, table, complaints } = await visit(t)
+  t.equal(await run(page, 'passkeys.isSupported'), true)
+  t.strictSame(await logIn(page), [200, null])
+  t.strictSame(await statusOf(page, "passkeys.add('My phone')"), [201, null])
+  t.match(table, [{ owner: 1, data: { name: 'My phone', transports: ['internal'] } }])
+  t.strictSame(await statusOf(page, 'passkeys.confirm()'), [200, null])
+  const again = (await statusOf(page, 'passkeys.add()')) as [number, string]
+  t.match(again, [0, /already|contains/], 'this authenticator has one of this user')
 
-    await run(page, 'session.logOut()')
-    const sent = page.waitForRequest((request) => request.url().endsWith('/login/passkey'))
-    t.strictSame(await statusOf(page, 'passkeys.logIn()'), [200, null])
-    t.equal(await run(page, 'session.loggedIn'), true)
-    const transfer = "session.fetch('/transfers', { method: 'POST' })"
-    t.equal(await run(page, `${transfer}.then(({ status }) => status)`), 200, 'it is two factors')
-    const replay = `session.post('login/passkey', ${(await sent).postData()})`
-    t.strictSame(await statusOf(page, replay), invalid)
+  await run(page, 'session.logOut()')
+  const sent = page.waitForRequest((request) => request.url().endsWith('/login/passkey'))
+  t.strictSame(await statusOf(page, 'passkeys.logIn()'), [200, null])
+  t.equal(await run(page, 'session.loggedIn'), true)
+  const transfer = "session.fetch('/transfers', { method: 'POST' })"
+  t.equal(await run(page, `${transfer}.then(({ status }) => status)`), 200, 'it is two factors')
+  const replay = `session.post('login/passkey', ${(await sent).postData()})`
+  t.strictSame(await statusOf(page, replay), invalid)
 
-    const [{ data }] = table as [(typeof table)[0]]
-    t.strictSame(await statusOf(page, `passkeys.remove('${data.id}')`), [204, null])
-    t.strictSame(table, [])
-    for (let tries = 0; tries < 50 && (await credentials()).length > 0; tries += 1)
-      await page.waitForTimeout(100)
-    t.strictSame(await credentials(), [], 'the browser offers it no longer')
-    t.strictSame(await statusOf(page, 'passkeys.logIn()'), [0, null])
-    const others = complaints.filter((text) => !text.startsWith('Failed to load resource: '))
-    t.strictSame(others, [])
-  },
-)
+  const [{ data }] = table as [(typeof table)[0]]
+  t.strictSame(await statusOf(page, `passkeys.remove('${data.id}')`), [204, null])
+  t.strictSame(table, [])
+  for (let tries = 0; tries < 50 && (await credentials()).length > 0; tries += 1)
+    await page.waitForTimeout(100)
+  t.strictSame(await credentials(), [], 'the browser offers it no longer')
+  t.strictSame(await statusOf(page, 'passkeys.logIn()'), [0, null])
+  const others = complaints.filter((text) => !text.startsWith('Failed to load resource: '))
+  t.strictSame(others, [])
+})
 
 t.test('the dialog of the guide asks for a password, a passkey and a code', { skip }, async (t) => {
   t.ok(onStepUp.trim().split('\n').length <= 8)

@@ -48,7 +48,7 @@ const linesOf = (page: string, title: string): string[] => {
 }
 
 t.test(
-  'every section of the guides about key sets works line by line',
+  'every section of the guides about key sets works',
   { skip: process.platform === 'win32' && 'needs cp and mv' },
   async (t) => {
     const before = process.cwd()

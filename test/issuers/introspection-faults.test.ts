@@ -204,53 +204,50 @@ t.test('the endpoint is discovered at the first token, and anew when it is down'
   t.strictSame(issuer.asked.slice(4, 6), [discoveryPath, oauthPath])
 })
 
-t.test(
-  'equal tokens share a request; 16 of a client are sent at a time, and 32 of all',
-  async (t) => {
-    const issuer = await startIntrospection(t)
-    const asking = await introspectingApp(t, issuer, { cache: 0 })
-    const [{ get }, other] = [asking, strangers(asking)]
-    const held: ServerResponse[] = []
-    let atOnce = 0
-    let most = 0
-    issuer.misbehave = (response) => {
-      held.push(response)
-      most = Math.max(most, (atOnce += 1))
+t.test('equal tokens share a request; 16 of a client are sent at once, 32 of all', async (t) => {
+  const issuer = await startIntrospection(t)
+  const asking = await introspectingApp(t, issuer, { cache: 0 })
+  const [{ get }, other] = [asking, strangers(asking)]
+  const held: ServerResponse[] = []
+  let atOnce = 0
+  let most = 0
+  issuer.misbehave = (response) => {
+    held.push(response)
+    most = Math.max(most, (atOnce += 1))
+  }
+  const answer = (): void => {
+    for (const response of held.splice(0)) {
+      atOnce -= 1
+      response.end(JSON.stringify(issuer.active()))
     }
-    const answer = (): void => {
-      for (const response of held.splice(0)) {
-        atOnce -= 1
-        response.end(JSON.stringify(issuer.active()))
-      }
-    }
-    const equal = Array.from({ length: 200 }, () => get('equal'))
-    await until(() => held.length === 1, 'it was asked')
-    await later(50)
+  }
+  const equal = Array.from({ length: 200 }, () => get('equal'))
+  await until(() => held.length === 1, 'it was asked')
+  await later(50)
+  answer()
+  t.strictSame(tally(await Promise.all(equal)), { 200: 200 })
+  t.equal(issuer.forms.length, 1)
+  const different = Array.from({ length: 200 }, (_, at) => get(`token-${at}`))
+  let settled = false
+  const done = Promise.all(different).finally(() => (settled = true))
+  await until(() => held.length === 16, 'the first are there')
+  await later(50)
+  t.equal(held.length, 16)
+  const others = Array.from({ length: 40 }, (_, at) => other(`other-${at}`))
+  await until(() => held.length === 32, 'some of others are there')
+  await later(50)
+  answer()
+  await until(() => held.length === 32, 'the next are there')
+  const tokens = issuer.forms.slice(-32).map(({ form }) => String(form.get('token')))
+  t.ok(tokens.filter((token) => token.startsWith('other-')).length >= 24, 'clients take turns')
+  await until(() => {
     answer()
-    t.strictSame(tally(await Promise.all(equal)), { 200: 200 })
-    t.equal(issuer.forms.length, 1)
-    const different = Array.from({ length: 200 }, (_, at) => get(`token-${at}`))
-    let settled = false
-    const done = Promise.all(different).finally(() => (settled = true))
-    await until(() => held.length === 16, 'the first are there')
-    await later(50)
-    t.equal(held.length, 16)
-    const others = Array.from({ length: 40 }, (_, at) => other(`other-${at}`))
-    await until(() => held.length === 32, 'some of others are there')
-    await later(50)
-    answer()
-    await until(() => held.length === 32, 'the next are there')
-    const tokens = issuer.forms.slice(-32).map(({ form }) => String(form.get('token')))
-    t.ok(tokens.filter((token) => token.startsWith('other-')).length >= 24, 'clients take turns')
-    await until(() => {
-      answer()
-      return settled
-    }, 'all are answered')
-    t.strictSame(tally(await done), { 200: 200 })
-    t.strictSame(tally(await Promise.all(others)), { 200: 40 })
-    t.strictSame([issuer.forms.length, most], [241, 32])
-  },
-)
+    return settled
+  }, 'all are answered')
+  t.strictSame(tally(await done), { 200: 200 })
+  t.strictSame(tally(await Promise.all(others)), { 200: 40 })
+  t.strictSame([issuer.forms.length, most], [241, 32])
+})
 
 t.test('1,000 requests of a client wait, for 5 seconds, and closing ends it', async (t) => {
   const issuer = await startIntrospection(t)
@@ -302,78 +299,72 @@ t.test('tokens of a client that is gone are not sent', async (t) => {
   t.equal(issuer.forms.length, 16)
 })
 
-t.test(
-  'a client that leaves cancels nothing for the others, and no user is looked up for it',
-  async (t) => {
-    const issuer = await startIntrospection(t)
-    const names: unknown[] = []
-    const user = ({ sub }: { readonly sub?: unknown }): object => {
-      names.push(sub)
-      return { name: sub }
-    }
-    const { app } = await introspectingApp(t, issuer, {}, { user })
-    let answer = (): unknown => undefined
-    issuer.misbehave = (response) => (answer = () => response.end(JSON.stringify(issuer.active())))
-    let arrived = 0
-    let left = 0
-    app.server.on('request', ({ socket }) => {
-      arrived += 1
-      socket.once('close', () => (left += 1))
-    })
-    const port = await listen(app)
-    const client = new AbortController()
-    const headers = bearer('good')
-    const hanging = send(port, { path: '/', headers, signal: client.signal })
-    await until(() => issuer.forms.length === 1, 'it was asked')
-    const patient = send(port, { path: '/', headers })
-    await until(() => arrived === 2, 'both wait')
-    client.abort()
-    await t.rejects(hanging, { name: 'AbortError' })
-    await until(() => left === 1, 'the server knows that one has left')
-    answer()
-    isWelcome(t, await patient, 'alice')
-    t.strictSame(names, ['alice'])
-    t.equal(issuer.forms.length, 1)
-  },
-)
+t.test('a client that leaves cancels nothing for others, and no user is looked up', async (t) => {
+  const issuer = await startIntrospection(t)
+  const names: unknown[] = []
+  const user = ({ sub }: { readonly sub?: unknown }): object => {
+    names.push(sub)
+    return { name: sub }
+  }
+  const { app } = await introspectingApp(t, issuer, {}, { user })
+  let answer = (): unknown => undefined
+  issuer.misbehave = (response) => (answer = () => response.end(JSON.stringify(issuer.active())))
+  let arrived = 0
+  let left = 0
+  app.server.on('request', ({ socket }) => {
+    arrived += 1
+    socket.once('close', () => (left += 1))
+  })
+  const port = await listen(app)
+  const client = new AbortController()
+  const headers = bearer('good')
+  const hanging = send(port, { path: '/', headers, signal: client.signal })
+  await until(() => issuer.forms.length === 1, 'it was asked')
+  const patient = send(port, { path: '/', headers })
+  await until(() => arrived === 2, 'both wait')
+  client.abort()
+  await t.rejects(hanging, { name: 'AbortError' })
+  await until(() => left === 1, 'the server knows that one has left')
+  answer()
+  isWelcome(t, await patient, 'alice')
+  t.strictSame(names, ['alice'])
+  t.equal(issuer.forms.length, 1)
+})
 
-t.test(
-  'failures are logged once a minute for each kind, without token, secret or body',
-  async (t) => {
-    const issuer = await startIntrospection(t)
-    const { lines, stream } = rawLines()
-    const options = { logger: { stream, level: 'trace' } }
-    const { get } = await introspectingApp(t, issuer, {}, {}, {}, options)
-    const wall = clockOf(t)
-    const steady = movableClock(t)
-    for (const status of [500, 401, 403, 500, 401]) {
-      issuer.misbehave = answering('{"active":"body-of-server"}', status)
-      await get('token-of-alice')
-      wall.advance(60)
-    }
-    const found = (): Record<string, unknown>[] =>
-      lines
-        .splice(0)
-        .map((line) => JSON.parse(line) as Record<string, unknown>)
-        .filter(({ status }) => status !== undefined)
-    t.notMatch(lines.join(), /token-of-alice|body-of-server/)
-    t.notMatch(lines.join(), clientSecret)
-    const [first, second, third, ...more] = found()
-    t.match(first, {
-      level: 40,
-      issuer: 'corp',
-      status: 500,
-      reason: 'the status is 500, expected 200',
-    })
-    t.match(second, { level: 50, status: 401, msg: /issuers\.corp\.introspection\.clientSecret/ })
-    t.match(third, { level: 50, status: 403 })
-    t.strictSame(more, [])
-    await steady.advance(60_000)
-    issuer.misbehave = answering('', 500)
-    await get('another')
-    t.match(found(), [{ level: 40, status: 500 }])
-  },
-)
+t.test('failures are logged once a minute each, without token, secret or body', async (t) => {
+  const issuer = await startIntrospection(t)
+  const { lines, stream } = rawLines()
+  const options = { logger: { stream, level: 'trace' } }
+  const { get } = await introspectingApp(t, issuer, {}, {}, {}, options)
+  const wall = clockOf(t)
+  const steady = movableClock(t)
+  for (const status of [500, 401, 403, 500, 401]) {
+    issuer.misbehave = answering('{"active":"body-of-server"}', status)
+    await get('token-of-alice')
+    wall.advance(60)
+  }
+  const found = (): Record<string, unknown>[] =>
+    lines
+      .splice(0)
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
+      .filter(({ status }) => status !== undefined)
+  t.notMatch(lines.join(), /token-of-alice|body-of-server/)
+  t.notMatch(lines.join(), clientSecret)
+  const [first, second, third, ...more] = found()
+  t.match(first, {
+    level: 40,
+    issuer: 'corp',
+    status: 500,
+    reason: 'the status is 500, expected 200',
+  })
+  t.match(second, { level: 50, status: 401, msg: /issuers\.corp\.introspection\.clientSecret/ })
+  t.match(third, { level: 50, status: 403 })
+  t.strictSame(more, [])
+  await steady.advance(60_000)
+  issuer.misbehave = answering('', 500)
+  await get('another')
+  t.match(found(), [{ level: 40, status: 500 }])
+})
 
 /** A server that speaks HTTP in its own ways. */
 async function rawEndpoint(t: Test, answer: (socket: Socket) => unknown): Promise<string> {

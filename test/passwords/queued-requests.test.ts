@@ -209,41 +209,38 @@ t.test('bcrypt does not run for a client that leaves while its user is looked up
   t.strictSame(watch.passwords(), ['password1'])
 })
 
-t.test(
-  'one client, also a /48 of IPv6, gets a quarter of the queue, and others get the rest',
-  async (t) => {
-    const watch = watchBcrypt(t, true)
-    const app = await appWith(t, options({ concurrency: 1, maxQueue: 8, maxWait: 60 }))
-    const enter = (id: number, remoteAddress: string) => fateOf(signIn(app, id, { remoteAddress }))
-    const waiting = (): number => app.authn.stats().hashing.waiting
-    const rejected = (): number => app.authn.stats().hashing.rejected
-    const greedy = [0, 1, 2, 3, 4].map((id) => enter(id, `2001:db8:0:${id}::1`))
-    await until(() => waiting() === 2 && rejected() === 2, 'one runs, two wait, two are rejected')
-    const others = [5, 6, 7].map((id) => enter(id, `192.0.2.${id}`))
-    await until(() => waiting() === 5, 'others wait')
-    watch.hold(false)
-    await until(() => [...greedy, ...others].every(({ state }) => state === 'resolved'), 'all end')
-    const statuses = [...greedy, ...others].map(({ value }) => (value as AnyResponse).statusCode)
-    t.strictSame(statuses, [200, 200, 200, 503, 503, 200, 200, 200])
-    t.equal((await signIn(app, 0, { remoteAddress: '2001:db8::9' })).statusCode, 200, 'they left')
+t.test('one client, also a /48, gets a quarter of the queue, others the rest', async (t) => {
+  const watch = watchBcrypt(t, true)
+  const app = await appWith(t, options({ concurrency: 1, maxQueue: 8, maxWait: 60 }))
+  const enter = (id: number, remoteAddress: string) => fateOf(signIn(app, id, { remoteAddress }))
+  const waiting = (): number => app.authn.stats().hashing.waiting
+  const rejected = (): number => app.authn.stats().hashing.rejected
+  const greedy = [0, 1, 2, 3, 4].map((id) => enter(id, `2001:db8:0:${id}::1`))
+  await until(() => waiting() === 2 && rejected() === 2, 'one runs, two wait, two are rejected')
+  const others = [5, 6, 7].map((id) => enter(id, `192.0.2.${id}`))
+  await until(() => waiting() === 5, 'others wait')
+  watch.hold(false)
+  await until(() => [...greedy, ...others].every(({ state }) => state === 'resolved'), 'all end')
+  const statuses = [...greedy, ...others].map(({ value }) => (value as AnyResponse).statusCode)
+  t.strictSame(statuses, [200, 200, 200, 503, 503, 200, 200, 200])
+  t.equal((await signIn(app, 0, { remoteAddress: '2001:db8::9' })).statusCode, 200, 'they left')
 
-    for (const [maxQueue, places] of [
-      [0, 0],
-      [1, 1],
-      [3, 1],
-    ] as const) {
-      const held = watchBcrypt(t, true)
-      const small = await appWith(t, options({ concurrency: 1, maxQueue, maxWait: 60 }))
-      const all = [0, 1, 2].map((id) => signIn(small, id))
-      await until(
-        () => small.authn.stats().hashing.rejected === 2 - places,
-        'the others are rejected',
-      )
-      held.hold(false)
-      t.strictSame(tally(await Promise.all(all)), { 200: 1 + places, 503: 2 - places })
-    }
-  },
-)
+  for (const [maxQueue, places] of [
+    [0, 0],
+    [1, 1],
+    [3, 1],
+  ] as const) {
+    const held = watchBcrypt(t, true)
+    const small = await appWith(t, options({ concurrency: 1, maxQueue, maxWait: 60 }))
+    const all = [0, 1, 2].map((id) => signIn(small, id))
+    await until(
+      () => small.authn.stats().hashing.rejected === 2 - places,
+      'the others are rejected',
+    )
+    held.hold(false)
+    t.strictSame(tally(await Promise.all(all)), { 200: 1 + places, 503: 2 - places })
+  }
+})
 
 t.test('logins in flight finish or are rejected when the app closes', async (t) => {
   const watch = watchBcrypt(t, true)

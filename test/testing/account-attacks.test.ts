@@ -90,78 +90,72 @@ async function open(
   return { app, table, sent }
 }
 
-t.test(
-  'accountAttacks() finds nothing in an app that is right, and leaves nothing behind',
-  async (t) => {
-    const login = { usernameField: 'email', subject: ({ id }: Row) => id }
-    const rows: [string, Partial<Accounts>, Partial<AuthnOptions<Row>>][] = [
-      ['cookies', {}, {}],
-      ['tokens', {}, { cookies: undefined }],
-      [
-        'other paths and fields, and tokens in another body',
-        {},
-        {
-          cookies: undefined,
-          login: {
-            ...login,
-            path: '/auth/in/',
-            usernameField: 'mail',
-            passwordField: 'pw',
-            body: ({ token, refreshToken }: { token: string; refreshToken?: string }) => ({
-              refresh_token: refreshToken,
-              access_token: token,
-            }),
-          },
+t.test('accountAttacks() finds nothing in a right app, and leaves nothing behind', async (t) => {
+  const login = { usernameField: 'email', subject: ({ id }: Row) => id }
+  const rows: [string, Partial<Accounts>, Partial<AuthnOptions<Row>>][] = [
+    ['cookies', {}, {}],
+    ['tokens', {}, { cookies: undefined }],
+    [
+      'other paths and fields, and tokens in another body',
+      {},
+      {
+        cookies: undefined,
+        login: {
+          ...login,
+          path: '/auth/in/',
+          usernameField: 'mail',
+          passwordField: 'pw',
+          body: ({ token, refreshToken }: { token: string; refreshToken?: string }) => ({
+            refresh_token: refreshToken,
+            access_token: token,
+          }),
         },
-      ],
-      ['strict limits', { limits: { perRecipient: 3, perAddress: 1 }, minPasswordLength: 64 }, {}],
-    ]
-    for (const [title, accounts, options] of rows) {
-      const { app, table, sent } = await open(t, undefined, accounts, options)
-      for (let run = 0; run < 2; run += 1) {
-        const report = await accountAttacks(app)
-        t.strictSame([report.problems, report.leftOut], [[], []], `${title}: ${String(report)}`)
-        t.ok(report.cases > 40, `${report.cases} cases`)
-      }
-      t.strictSame([table.length, sent.length], [1, 0])
-    }
-  },
-)
-
-t.test(
-  'accountAttacks() finds nothing with invitations, and with fields and hooks of the app',
-  async (t) => {
-    const bodies: unknown[] = []
-    const preHandler = async ({ body }: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
-      bodies.push(body)
-      const { captcha } = body as { captcha?: string }
-      return captcha === 'test' ? undefined : reply.code(400).send('captcha')
-    }
-    const login = { subject: ({ id }: Row) => id, routeOptions: { preHandler } }
-    const data: unknown[] = []
-    const replace: Replace = ({ create }) => ({
-      create(account, request) {
-        data.push(account.invitation, (request.body as { role: string }).role)
-        return create(account, request)
       },
-    })
-    const { app, table } = await open(t, replace, { signUp: false }, { login })
-    const report = await accountAttacks(app, {
-      create: { role: 'member', token: 'not this one' },
-      loginFields: { captcha: 'test' },
-    })
-    t.strictSame([report.problems, report.leftOut], [[], []], String(report))
-    t.strictSame(
-      [data.slice(0, 2), table.length],
-      [[{ role: 'member', token: 'not this one' }, 'member'], 1],
-    )
-    const hooked = await open(t, undefined, { routeOptions: { preHandler } })
-    const fields = { create: { captcha: 'test' } }
-    t.strictSame((await accountAttacks(hooked.app, fields)).problems, [])
-    const [first] = (await accountAttacks(hooked.app)).problems
-    t.match(first, { case: 'sign-up', status: 400, why: /rejected/ })
-  },
-)
+    ],
+    ['strict limits', { limits: { perRecipient: 3, perAddress: 1 }, minPasswordLength: 64 }, {}],
+  ]
+  for (const [title, accounts, options] of rows) {
+    const { app, table, sent } = await open(t, undefined, accounts, options)
+    for (let run = 0; run < 2; run += 1) {
+      const report = await accountAttacks(app)
+      t.strictSame([report.problems, report.leftOut], [[], []], `${title}: ${String(report)}`)
+      t.ok(report.cases > 40, `${report.cases} cases`)
+    }
+    t.strictSame([table.length, sent.length], [1, 0])
+  }
+})
+
+t.test('accountAttacks() finds nothing with invitations, fields and hooks of apps', async (t) => {
+  const bodies: unknown[] = []
+  const preHandler = async ({ body }: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+    bodies.push(body)
+    const { captcha } = body as { captcha?: string }
+    return captcha === 'test' ? undefined : reply.code(400).send('captcha')
+  }
+  const login = { subject: ({ id }: Row) => id, routeOptions: { preHandler } }
+  const data: unknown[] = []
+  const replace: Replace = ({ create }) => ({
+    create(account, request) {
+      data.push(account.invitation, (request.body as { role: string }).role)
+      return create(account, request)
+    },
+  })
+  const { app, table } = await open(t, replace, { signUp: false }, { login })
+  const report = await accountAttacks(app, {
+    create: { role: 'member', token: 'not this one' },
+    loginFields: { captcha: 'test' },
+  })
+  t.strictSame([report.problems, report.leftOut], [[], []], String(report))
+  t.strictSame(
+    [data.slice(0, 2), table.length],
+    [[{ role: 'member', token: 'not this one' }, 'member'], 1],
+  )
+  const hooked = await open(t, undefined, { routeOptions: { preHandler } })
+  const fields = { create: { captcha: 'test' } }
+  t.strictSame((await accountAttacks(hooked.app, fields)).problems, [])
+  const [first] = (await accountAttacks(hooked.app)).problems
+  t.match(first, { case: 'sign-up', status: 400, why: /rejected/ })
+})
 
 t.test('accountAttacks() finds nothing in an app with PGlite', async (t) => {
   const db = await openEmbedded()

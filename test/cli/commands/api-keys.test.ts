@@ -117,20 +117,16 @@ async function workUnseen(t: Test, env: Record<string, string>, store: ApiKeySto
   )
 }
 
-t.test(
-  'api-keys issue, list and revoke work in Redis',
-  { skip: unlessFound('Redis') },
-  async (t) => {
-    const server = await redisServer(t)
-    const client = new Redis(server.port, '127.0.0.1')
-    t.teardown(() => client.disconnect())
-    const env = { AUTH_API_KEYS_REDIS_URL: `redis://127.0.0.1:${server.port}` }
-    await work(t, env, redisApiKeys(client, { prefix: 'shop' }).open('default'))
-  },
-)
+t.test('api-keys issue, list and revoke in Redis', { skip: unlessFound('Redis') }, async (t) => {
+  const server = await redisServer(t)
+  const client = new Redis(server.port, '127.0.0.1')
+  t.teardown(() => client.disconnect())
+  const env = { AUTH_API_KEYS_REDIS_URL: `redis://127.0.0.1:${server.port}` }
+  await work(t, env, redisApiKeys(client, { prefix: 'shop' }).open('default'))
+})
 
 t.test(
-  'api-keys issue, list and revoke work in PostgreSQL',
+  'api-keys issue, list and revoke in PostgreSQL',
   { skip: unlessFound('PostgreSQL') },
   async (t) => {
     const server = await postgresServer(t)

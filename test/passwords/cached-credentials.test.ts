@@ -143,13 +143,7 @@ for (const [name, headers] of Object.entries({ right: alice, wrong })) {
     const all = Array.from({ length: 64 }, () => get(headers))
     await until(() => watch.running.length === 1, 'one runs')
     await settle(20)
-    t.strictSame(app.authn.stats().hashing, {
-      running: 1,
-      waiting: 0,
-      rejected: 0,
-      memory: 0,
-      replaced: 0,
-    })
+    t.match(app.authn.stats().hashing, { running: 1, waiting: 0, rejected: 0 })
     watch.hold(false)
     for (const response of await Promise.all(all)) {
       if (headers === alice) isWelcome(t, response, 'alice')

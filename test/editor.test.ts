@@ -54,10 +54,12 @@ function completions(lines: readonly string[]): string[][] {
 /** The errors in each line, as the compiler prints them. */
 function errors(lines: readonly string[]): string[][] {
   text = head + lines.join('\n')
-  const found = service.getSemanticDiagnostics(file).map(({ messageText, start = 0 }) => ({
-    line: text.slice(head.length, start).split('\n').length - 1,
-    said: ts.flattenDiagnosticMessageText(messageText, '\n'),
-  }))
+  const found = service
+    .getSemanticDiagnostics(file)
+    .map(({ messageText, start = 0 }) => ({
+      line: text.slice(head.length, start).split('\n').length - 1,
+      said: ts.flattenDiagnosticMessageText(messageText, '\n'),
+    }))
   return lines.map((_, index) => found.flatMap(({ line, said }) => (line === index ? said : [])))
 }
 

@@ -66,12 +66,7 @@ t.test('app.authn can be printed, copied and turned into JSON without the option
 t.test('app.authn.features lists what the nearest registration switches on', async (t) => {
   const apiKeys = { prefix: 'acme', store: memoryApiKeys({ prefix: 'acme' }) }
   const issuer = { issuer: 'https://id.example', audience: 'api', user: () => null }
-  const key = {
-    alg: 'ES256',
-    private: privatePem(pairs.p256.privateKey),
-    kid: 'a',
-    state: 'sign',
-  }
+  const key = { alg: 'ES256', private: privatePem(pairs.p256.privateKey), kid: 'a', state: 'sign' }
   const publishing = { keys: [key], publish: true, validAfterField: 'since' } as JwtConfig
   const { userService } = standardOptions()
   const rows: [options: object, features: readonly string[]][] = [

@@ -200,10 +200,7 @@ scenario('the plugin by import()', '/a /b', '401 401', (app) => {
 scenario('the plugin with options of a function', '/a', '401', (app) => {
   app.register(fp(async () => undefined))
   app.register(async (inner) => {
-    register(inner, (() => ({
-      authenticator: { authenticate: () => null },
-      auth: true,
-    })) as never)
+    register(inner, (() => ({ authenticator: { authenticate: () => null }, auth: true })) as never)
     inner.register(routes('/a'))
   })
 })

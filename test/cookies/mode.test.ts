@@ -166,9 +166,7 @@ t.test('a warning says once that a client asks for tokens without cookies.apps',
       t,
       { ...standardOptions(), sessions: true, ...options },
       () => undefined,
-      {
-        logger: { stream },
-      },
+      { logger: { stream } },
     )
     for (let each = 0; each < 2; each += 1) {
       const reply = await app.inject({

@@ -44,11 +44,7 @@ async function start(t: Test, home: string, ...args: readonly string[]) {
   const child = spawn(
     process.execPath,
     [program, 'start', '-l', 'info', '-s', socketPath, ...args],
-    {
-      cwd: home,
-      timeout: 60_000,
-      killSignal: 'SIGKILL',
-    },
+    { cwd: home, timeout: 60_000, killSignal: 'SIGKILL' },
   )
   const ended = once(child, 'close')
   t.teardown(async () => {

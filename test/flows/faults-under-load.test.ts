@@ -106,10 +106,7 @@ const broken: Record<string, { answer: () => unknown; cause: string }> = {
       ),
     cause: 'a code of ours',
   },
-  'returns a string': {
-    answer: () => 'alice',
-    cause: 'findByUsername returned a string',
-  },
+  'returns a string': { answer: () => 'alice', cause: 'findByUsername returned a string' },
 }
 
 for (const use of uses) {

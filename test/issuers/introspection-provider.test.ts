@@ -77,11 +77,7 @@ async function realProvider(t: Test) {
 t.test('a token of oidc-provider works until it was revoked for `cache` seconds', async (t) => {
   const provider = await realProvider(t)
   const { handler } = probe()
-  const introspection = {
-    clientId: api.client_id,
-    clientSecret: api.client_secret,
-    cache: 20,
-  }
+  const introspection = { clientId: api.client_id, clientSecret: api.client_secret, cache: 20 }
   const user = ({ sub }: { readonly sub?: unknown }) => ({ name: sub })
   const corp = { issuer: provider.url, audience, introspection, user }
   const anyAudience = { ...introspection, optionalClaims: ['aud'] as const }

@@ -37,10 +37,7 @@ async function setting(t: Test): Promise<Setting> {
   if (resolved === undefined) throw new TypeError('no issuer')
   const verifierOf =
     ({ keys }: { keys: ReadonlyMap<string, unknown> }) =>
-    () => ({
-      claims: { sub: [...keys.keys()].join() },
-      typ: undefined,
-    })
+    () => ({ claims: { sub: [...keys.keys()].join() }, typ: undefined })
   const source = new KeySource(resolved, verifierOf, log)
   const events = eventsOf(t, 'issuer')
   t.teardown(() => source.stop())

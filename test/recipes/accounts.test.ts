@@ -57,10 +57,7 @@ t.test('a user signs up, and the link works once', async (t) => {
   )
   const done = all.find(({ statusCode }) => statusCode === 200) ?? response
   t.strictSame(statusesOf(all), [200, 400, 400, 400, 400])
-  t.strictSame((await me(cookiesOf(done))).json(), {
-    id: 1,
-    email: 'alice@shop.example',
-  })
+  t.strictSame((await me(cookiesOf(done))).json(), { id: 1, email: 'alice@shop.example' })
 })
 
 t.test('a change of the address needs the password and the new mailbox', async (t) => {

@@ -111,13 +111,7 @@ const rows = (token: string, unknown: string): Row[] => {
         challenge(lacking, 'scope="notes:read notes:write"', metadata),
       ],
     },
-    {
-      path: '/any',
-      headers: good,
-      status: 403,
-      error: scope,
-      challenges: lacksRead,
-    },
+    { path: '/any', headers: good, status: 403, error: scope, challenges: lacksRead },
     {
       path: '/role',
       headers: good,
@@ -140,13 +134,7 @@ const rows = (token: string, unknown: string): Row[] => {
       error: scope,
       challenges: [null, null],
     },
-    {
-      path: '/both',
-      headers: good,
-      status: 403,
-      error: scope,
-      challenges: lacksRead,
-    },
+    { path: '/both', headers: good, status: 403, error: scope, challenges: lacksRead },
     {
       path: '/both',
       headers: basic('alice', 'wrong'),

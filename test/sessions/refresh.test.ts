@@ -25,9 +25,7 @@ async function setting(t: Test, options: Partial<AuthnOptions> = {}) {
 }
 
 t.test('a route of the app refreshes, rejects and throttles as the plugin does', async (t) => {
-  const { exchange, login, me, store, refresh } = await setting(t, {
-    throttle: { perAddress: 6 },
-  })
+  const { exchange, login, me, store, refresh } = await setting(t, { throttle: { perAddress: 6 } })
   const [successes, failures] = [eventsOf(t, 'success'), eventsOf(t, 'failure')]
   const first = await login()
   const response = await exchange(first.refreshToken)

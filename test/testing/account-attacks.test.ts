@@ -367,9 +367,7 @@ finds(
 finds(
   'findByUsername finds the newest user for each id',
   /session|link of another user|at once/,
-  ({ find }, table) => ({
-    find: (name) => (/@/.test(String(name)) ? find(name) : table.at(-1)),
-  }),
+  ({ find }, table) => ({ find: (name) => (/@/.test(String(name)) ? find(name) : table.at(-1)) }),
 )
 finds('remove deletes nothing', /^login after deletion$/, () => ({ remove: () => true }))
 

@@ -84,10 +84,7 @@ t.test('stats() counts tokens of all methods, and keeps counting after a reload'
   const expected = { size: 2, bytes, hits: 4, misses: 3 }
   t.strictSame(service.stats().tokens, expected, 'a rejected token is not stored')
   await service.reload()
-  t.strictSame(service.stats(), {
-    keys: { size: 1, reloads: 1, failures: 0 },
-    tokens: expected,
-  })
+  t.strictSame(service.stats(), { keys: { size: 1, reloads: 1, failures: 0 }, tokens: expected })
   const off = new JwtService({ secret, tokenCache: false })
   off.verify(off.generateToken('a'))
   t.strictSame(off.stats().tokens, { size: 0, bytes: 0, hits: 0, misses: 0 })

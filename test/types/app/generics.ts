@@ -152,12 +152,7 @@ app.get<OneNote>('/', { ...marked, schema: {} }, ({ user }) => known(user))
 app.get<OneNote>('/', { ...limited }, ({ user }) => known(user))
 app.get<OneNote>('/', { config: { ...marked.config } }, ({ user }) => known(user))
 app.get<OneNote>('/', { ...marked, handler: ({ user }) => known(user) })
-app.route<OneNote>({
-  method: 'PUT',
-  url: '/',
-  ...marked,
-  handler: ({ user }) => known(user),
-})
+app.route<OneNote>({ method: 'PUT', url: '/', ...marked, handler: ({ user }) => known(user) })
 app.get<OneNote>('/', { ...inOpen }, ({ user }) => nullable(user))
 app.get<OneNote>('/', { ...unknownMark }, ({ user }) => nullable(user))
 app.get<OneNote>('/', { ...marked, ...inOpen }, ({ user }) => nullable(user))

@@ -58,9 +58,7 @@ app.register(authn, {
 app.register(authn, {
   userService: { findByUsername: (username) => find(username) ?? null },
   passwordField: 'hint',
-  login: {
-    tokenFunc: async (_request, user) => user.team,
-  },
+  login: { tokenFunc: async (_request, user) => user.team },
 })
 app.register(authn, {
   userService: byClass,
@@ -107,10 +105,7 @@ app.register(authn, {
     other: { ...corp, link: (_, user: string) => user },
   },
 })
-const options = {
-  userService: byClass,
-  passwordField: 'hash',
-} satisfies AuthnOptions<Account>
+const options = { userService: byClass, passwordField: 'hash' } satisfies AuthnOptions<Account>
 app.register(authn, { ...options, login: { tokenFunc: (_request, user) => user.team } })
 app.register(authn, {
   login: {

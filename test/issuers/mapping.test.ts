@@ -168,32 +168,9 @@ t.test('prototypes hold no names', async (t) => {
 
 t.test('a path that is none makes startup fail, and the message shows the brackets', async (t) => {
   const issuer = { issuer: 'https://id.example.com', audience: 'a', user: () => null }
-  const bad: unknown[] = [
-    '',
-    ' ',
-    '.',
-    'a.',
-    '.a',
-    'a..b',
-    'a b',
-    'a/b',
-    'a[0]',
-    'a[b]',
-    'é',
-    'a\n',
-  ]
-  bad.push(
-    "a['b']",
-    '[""]',
-    '["a]',
-    '["a"',
-    '["a"]b',
-    'a.["b"]',
-    '["a"].',
-    '["a\\u0062"]',
-    '["a\n"]',
-  )
-  bad.push('$.a', '*', 7, true, null, {}, ['a', ''], ['a', 7], [], [['a']], Array(21).fill('a'))
+  const bad: unknown[] = ['', ' ', 'a b', 'a\n', '["a\n"]', '["a\\u0062"]', '[""]', '["a"]b']
+  bad.push(...'. a. .a a..b a/b a[0] a[b] é ["a] ["a" a.["b"] ["a"]. $.a *'.split(' '), "a['b']")
+  bad.push(7, true, null, {}, ['a', ''], ['a', 7], [], [['a']], Array(21).fill('a'))
   for (const option of ['roles', 'scopes']) {
     for (const path of bad) {
       const issuers = { corp: { ...issuer, [option]: path } }
@@ -270,22 +247,10 @@ t.test('a route with mapped scopes rejects every attack', async (t) => {
     app.register(authnTesting),
   )
   const claims = { permissions: ['read'] }
-  t.equal(
-    (
-      await app.inject({
-        url: '/',
-        headers: bearer(mintToken(app, { issuer: 'corp', sub: 'a', claims })),
-      })
-    ).statusCode,
-    200,
-  )
-  const report = await authAttacks(app, {
-    url: '/',
-    issuer: 'corp',
-    sub: 'alice',
-    claims,
-    except: [/^(?!scope )/],
-  })
+  const headers = bearer(mintToken(app, { issuer: 'corp', sub: 'a', claims }))
+  t.equal((await app.inject({ url: '/', headers })).statusCode, 200)
+  const attack = { issuer: 'corp', sub: 'alice', claims, except: [/^(?!scope )/] }
+  const report = await authAttacks(app, { url: '/', ...attack })
   t.strictSame(report.problems, [])
   t.ok(report.cases > 10, `users without the scope: ${report.cases} cases`)
 })

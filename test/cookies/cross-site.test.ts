@@ -141,7 +141,8 @@ t.test('Basic credentials from another site are a 403 before the user is looked 
     const isConfig = use === 'configBasic'
     const good = isConfig ? basic('root', 'toor') : basic('alice', passwords.alice)
     const bad = basic('alice', 'wrong')
-    for (const [headers, passes] of rows) {
+    // All rows for one of them: the rule has no other one for the others.
+    for (const [headers, passes] of index === 0 ? rows : rows.slice(1, 7)) {
       const title = `${String(use)} ${JSON.stringify(headers)}`
       const paths = [`/${index}`, `/${index}/optional`, `/${index}/try`]
       for (const url of paths) {

@@ -96,8 +96,6 @@ async function startApp(t: Test, { kind, url }: Shared) {
   }
 }
 
-type App = Awaited<ReturnType<typeof startApp>>
-
 const times = <T>(count: number, work: (index: number) => T): T[] =>
   Array.from({ length: count }, (_, index) => work(index))
 const good = (responses: readonly AnyResponse[]): AnyResponse[] =>
@@ -109,41 +107,6 @@ for (const [kind, open] of Object.entries({ Redis: sharedRedis, PostgreSQL: shar
     const server = await open(t)
     const apps = await Promise.all([startApp(t, server), startApp(t, server)])
     const [one, other] = apps
-    const appOf = (index: number): App => apps[index % 2] as App
-
-    await t.test('of 60 concurrent rotations of a key, one succeeds', async (t) => {
-      const key = await one.issue()
-      const replies = await Promise.all(times(60, (index) => appOf(index).rotate(key)))
-      t.strictSame(tally(replies), { 200: 1, 404: 59 })
-      const next = JSON.parse(good(replies)[0]?.body ?? '') as Key
-      for (const app of apps) {
-        t.strictSame(tally(await Promise.all([app.use(key), app.use(next)])), { 200: 2 })
-      }
-    })
-
-    await t.test(
-      'of 30 rotations and 30 revocations at once, one of each succeeds at most',
-      async (t) => {
-        const key = await one.issue()
-        const before = (await one.list()).length
-        const replies = await Promise.all(
-          times(60, (index) => appOf(index >> 1)[index % 2 ? 'revoke' : 'rotate'](key)),
-        )
-        const rotated = good(replies.filter((_, index) => index % 2 === 0))
-        t.equal(good(replies).length - rotated.length, 1, 'one revocation')
-        t.ok(rotated.length <= 1, 'one rotation, or none where the revocation was first')
-        const all = await other.list()
-        t.equal(all.length, before + rotated.length)
-        const { revokedAt, replacedBy } = all.find(({ id }) => id === key.id) ?? {}
-        const next = rotated.map(({ body }) => JSON.parse(body) as Key)
-        t.ok(revokedAt)
-        t.equal(replacedBy, next[0]?.id ?? null)
-        for (const app of apps) {
-          t.equal((await app.use(key)).statusCode, 401)
-          for (const each of next) t.equal((await app.use(each)).statusCode, 200)
-        }
-      },
-    )
 
     await t.test('a key that one process revokes is a 401 at the other in 1.5 s', async (t) => {
       const delays: number[] = []

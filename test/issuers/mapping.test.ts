@@ -3,26 +3,16 @@ import t, { type Test } from 'tap'
 import type { AuthnOptions, IssuerOptions } from '../../lib/index.js'
 import { actingAs, authAttacks, authnTesting, mintToken } from '../../lib/testing/index.js'
 import { appWith, bearer, logLines, secret, type TestApp } from '../helpers/app.js'
-import { startIssuer, type TestIssuer } from '../helpers/issuer.js'
+import { startIssuer } from '../helpers/issuer.js'
 
-type Log = ReturnType<typeof logLines>['lines']
 type Claims = Record<string, unknown>
-
-interface Setting {
-  readonly app: TestApp
-  readonly issuer: TestIssuer
-  /** The statuses of a token of the issuer on the routes for the role and for the scope. */
-  readonly get: (claims: Claims) => Promise<readonly [role: number, scope: number]>
-  readonly statusOf: (url: string, token: string) => Promise<number>
-  readonly warnings: () => Log
-}
 
 async function setting(
   t: Test,
   more: Partial<IssuerOptions>,
   options: AuthnOptions = {},
   declare: (app: TestApp) => unknown = () => undefined,
-): Promise<Setting> {
+) {
   const issuer = await startIssuer(t)
   const { lines, stream } = logLines()
   const userService = { findByUsername: (name: string | number) => ({ name, roles: ['own'] }) }
@@ -46,7 +36,7 @@ async function setting(
     app,
     issuer,
     statusOf,
-    async get(claims) {
+    async get(claims: Claims) {
       const token = issuer.token({ claims })
       return [await statusOf('/admin', token), await statusOf('/', token)] as const
     },

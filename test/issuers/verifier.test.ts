@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { appWith, bearer, type TestApp } from '../helpers/app.js'
+import { appWith, bearer } from '../helpers/app.js'
 import {
   isRejection,
   isWelcome,
@@ -14,7 +14,6 @@ import {
   goodKey,
   jwkOf,
   startIssuer,
-  type TestIssuer,
   type TokenParts,
 } from '../helpers/issuer.js'
 import { moreKeys } from '../helpers/keys.js'
@@ -24,19 +23,7 @@ import type { AuthnOptions, IssuerOptions } from '../../lib/index.js'
 
 const invalid = { error: messages.jwtInvalid, challenge: tokenChallenge('The token is invalid') }
 
-interface Setting {
-  readonly issuer: TestIssuer
-  readonly app: TestApp
-  readonly get: (token: string) => Promise<AnyResponse>
-  /** The claims that `user` was asked with. */
-  readonly asked: unknown[]
-}
-
-async function setting(
-  t: Test,
-  more: Partial<IssuerOptions> = {},
-  options: AuthnOptions = {},
-): Promise<Setting> {
+async function setting(t: Test, more: Partial<IssuerOptions> = {}, options: AuthnOptions = {}) {
   const issuer = await startIssuer(t)
   issuer.published = [goodKey, jwkOf(keys.rsa, { kid: 'rsa', alg: 'RS256' })]
   const asked: unknown[] = []

@@ -36,11 +36,6 @@ app.post('/', { schema, config: { auth: true } }, async (request) => {
   exactly<unknown>()(request.body.title)
   return { id: request.user.id }
 })
-app.post('/', { schema, config: { auth: 'optional' } }, async (request) => {
-  exactly<string>()(request.body.text)
-  exactly<AuthUser | null>()(request.user)
-  return { id: request.user?.id ?? 0 }
-})
 app.route({
   method: 'POST',
   url: '/',
@@ -86,14 +81,6 @@ const tags: FastifyPluginCallbackTypebox<{ limit: number }> = (scope, { limit },
 }
 app.register(notes, { prefix: '/notes', auth: true })
 app.register(tags, { limit: 5, auth: 'try' })
-app.register(async (scope) => {
-  const typed = scope.withTypeProvider<TypeBoxTypeProvider>()
-  await typed.register(authn, { auth: true })
-  typed.patch('/', { schema, config: { auth: true } }, async (request) => {
-    exactly<string>()(request.body.text)
-    return { id: request.user.id }
-  })
-})
 
 // A handler that stands elsewhere.
 

@@ -54,12 +54,10 @@ function completions(lines: readonly string[]): string[][] {
 /** The errors in each line, as the compiler prints them. */
 function errors(lines: readonly string[]): string[][] {
   text = head + lines.join('\n')
-  const found = service
-    .getSemanticDiagnostics(file)
-    .map(({ messageText, start = 0 }) => ({
-      line: text.slice(head.length, start).split('\n').length - 1,
-      said: ts.flattenDiagnosticMessageText(messageText, '\n'),
-    }))
+  const found = service.getSemanticDiagnostics(file).map(({ messageText, start = 0 }) => ({
+    line: text.slice(head.length, start).split('\n').length - 1,
+    said: ts.flattenDiagnosticMessageText(messageText, '\n'),
+  }))
   return lines.map((_, index) => found.flatMap(({ line, said }) => (line === index ? said : [])))
 }
 
@@ -147,8 +145,6 @@ t.test('the options of other plugins are checked as before', async (t) => {
     'app.register(5, {})',
   ])
   t.match(found.slice(3), [[/'number'.*'string'/], [/'pth'/], [/'number'/], [/FastifyPlugin/]])
-  t.strictSame(
-    found.map(({ length }) => length),
-    [0, 0, 0, 1, 1, 1, 1],
-  )
+  const seen = found.map(({ length }) => length)
+  t.strictSame(seen, [0, 0, 0, 1, 1, 1, 1])
 })

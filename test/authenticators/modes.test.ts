@@ -231,11 +231,8 @@ for (const [place, declare] of Object.entries(places)) {
     for (const [at, [auth, mode, ...expected]] of marks.entries()) {
       const rows = app.authn.routes().filter(({ url }) => url === `/${at}`)
       const title = JSON.stringify(auth)
-      t.strictSame(
-        rows.map((row) => row.mode),
-        [mode, mode],
-        `${title}: GET and HEAD in the report`,
-      )
+      const found = rows.map((row) => row.mode)
+      t.strictSame(found, [mode, mode], `${title}: GET and HEAD in the report`)
       for (const [index, kind] of five.entries()) {
         const response = await app.inject({ url: `/${at}`, headers: kinds[kind]?.[0] ?? {} })
         const seen = expected[index]

@@ -167,10 +167,8 @@ t.test('five tabs refresh once at one expiry', { skip }, async (t) => {
     counts.push(refreshes.length)
   }
   t.comment(`refreshes: ${counts.join(' ')}`)
-  t.strictSame(
-    counts.filter((count) => count !== 1),
-    [],
-  )
+  const found = counts.filter((count) => count !== 1)
+  t.strictSame(found, [])
 })
 
 t.test('tabs see a logout and another user in another tab', { skip }, async (t) => {

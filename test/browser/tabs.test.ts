@@ -62,11 +62,7 @@ async function browser(t: Test, { origin = page, locks, storage }: Browser = {})
   const listeners = new Map<string, Set<Listener>>()
   const items = new Map<string, string>()
   const document = { hidden: false, addEventListener }
-  function addEventListener(
-    type: string,
-    run: Listener,
-    { signal }: { signal: AbortSignal },
-  ): void {
+  function addEventListener(type: string, run: Listener, { signal }: { signal: AbortSignal }) {
     const set = listeners.get(type) ?? new Set()
     listeners.set(type, set.add(run))
     signal.addEventListener('abort', () => set.delete(run))

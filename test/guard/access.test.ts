@@ -26,12 +26,7 @@ import { eventsOf } from '../helpers/sessions.js'
 type Headers = Record<string, string>
 
 /** An app with one route under a mark, and how often its handler has run. */
-async function guarded(
-  t: Test,
-  auth: unknown,
-  options: AuthnOptions = {},
-  server = {},
-): Promise<{ app: FastifyInstance; ran: () => number }> {
+async function guarded(t: Test, auth: unknown, options: AuthnOptions = {}, server = {}) {
   let ran = 0
   const handler = () => {
     ran += 1

@@ -1,15 +1,12 @@
 import t, { type Test } from 'tap'
 import { authAttacks, mintToken } from '../../lib/testing/index.js'
 import { claimsOf } from '../helpers/sessions.js'
-import { appWith, bearer, type TestApp } from '../helpers/app.js'
-import { startIssuer, type TestIssuer } from '../helpers/issuer.js'
+import { appWith, bearer } from '../helpers/app.js'
+import { startIssuer } from '../helpers/issuer.js'
 import { rejectionOf } from '../helpers/errors.js'
 import type { IssuerOptions } from '../../lib/index.js'
 
-async function setting(
-  t: Test,
-  more: Partial<IssuerOptions> = {},
-): Promise<{ app: TestApp; issuer: TestIssuer }> {
+async function setting(t: Test, more: Partial<IssuerOptions> = {}) {
   const issuer = await startIssuer(t)
   const app = await appWith(t, { issuers: { corp: issuer.options(more) } }, (app) => {
     app.get('/me', { config: { auth: { use: 'corp' } } }, ({ user }) => user)

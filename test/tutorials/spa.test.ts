@@ -96,12 +96,7 @@ async function usePage(t: Test, origin: string, linkOf: () => Promise<string>): 
   await page.close()
 }
 
-async function askAsPage(
-  t: Test,
-  api: string,
-  origin: string,
-  linkOf: () => Promise<string>,
-): Promise<void> {
+async function askAsPage(t: Test, api: string, origin: string, linkOf: () => Promise<string>) {
   let cookie = ''
   const ask = async (method: string, path: string, body?: object): Promise<unknown> => {
     const headers = { origin, cookie, 'sec-fetch-site': 'same-site' }

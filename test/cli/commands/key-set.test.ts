@@ -13,10 +13,7 @@ const statesOf = (file: string): string[] => entriesOf(file).map(({ state }) => 
 const modeOf = (file: string): number => statSync(file).mode & 0o777
 
 /** A key set in a folder of its own, made by the command line. */
-async function newKeySet(
-  t: Test,
-  alg = 'ES256',
-): Promise<{ file: string; on(words: string): Promise<Ran> }> {
+async function newKeySet(t: Test, alg = 'ES256') {
   const file = path.join(t.testdir(), 'my keys.json')
   const on = (words: string): Promise<Ran> => cli(['keys', ...words.split(' '), '--key-set', file])
   t.equal((await on(`init ${alg}`)).exit, 0)

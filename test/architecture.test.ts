@@ -15,8 +15,7 @@ const places =
     ' ',
   )
 
-const isFeature = (folder: string): boolean =>
-  existsSync(path.join(root, 'lib', folder, 'feature.ts'))
+const isFeature = (folder: string) => existsSync(path.join(root, 'lib', folder, 'feature.ts'))
 
 const nameOf = (file: string): string => (file.split('/')[1] ?? '').replace(/\.ts$/, '')
 

@@ -73,8 +73,7 @@ interface Key {
   readonly key: string
 }
 
-const bodyOf = async <T>(reply: Promise<AnyResponse>): Promise<T> =>
-  JSON.parse((await reply).body) as T
+const bodyOf = async <T>(reply: Promise<AnyResponse>) => JSON.parse((await reply).body) as T
 
 /** An app in a process of its own. */
 async function startApp(t: Test, { kind, url }: Shared) {

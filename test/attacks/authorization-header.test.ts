@@ -61,8 +61,7 @@ t.test('a header that RFC 7617 or 6750 does not allow is rejected without a look
       if (name !== 'bearer') await isRejected(t, subject, 'config', header, config, title)
     }
     // The reason in the log says that a client has sent one of these words for its token.
-    const isWord = (header: string): boolean =>
-      /^Bearer (?:undefined|null|\[object Object\])$/.test(header)
+    const isWord = (header: string) => /^Bearer (?:undefined|null|\[object Object\])$/.test(header)
     const quoted = sent.filter((header) => header.length > 12 && !isWord(header))
     isQuiet(t, subject, [...secrets, ...quoted])
   }

@@ -386,8 +386,7 @@ async function accounts(t: Test) {
   const setting = await accountsApp(t, {}, { cookies })
   const { post } = setting
   const email = 'alice@example.com'
-  const phone = async (): Promise<{ authorization: string }> =>
-    bearer(pairOf(await post('/login', { email, password }, inBody)).token)
+  const phone = async () => bearer(pairOf(await post('/login', { email, password }, inBody)).token)
   return { ...setting, email, phone, browser: () => setting.logIn() }
 }
 

@@ -2,14 +2,7 @@
 import t, { type Test } from 'tap'
 import type { AuthnOptions } from '../../lib/index.js'
 import { appWith, basic, bearer, passwords, secret, userService } from '../helpers/app.js'
-import {
-  isRejection,
-  isWelcome,
-  probe,
-  messages,
-  tokenChallenge,
-  type AnyResponse,
-} from '../helpers/flows.js'
+import { isRejection, isWelcome, probe, messages, tokenChallenge } from '../helpers/flows.js'
 import { clockOf, goodKey, jwkOf, startIssuer } from '../helpers/issuer.js'
 import { moreKeys } from '../helpers/keys.js'
 import { encode, keys } from '../helpers/tokens.js'
@@ -45,8 +38,7 @@ async function setting(t: Test) {
       app.get(`/${mode}`, { config: { auth: { mode, use: ['corp', 'jwt'] } } }, probe().handler)
     }
   })
-  const get = (path: string, token: string): Promise<AnyResponse> =>
-    app.inject({ url: path, headers: bearer(token) })
+  const get = (path: string, token: string) => app.inject({ url: path, headers: bearer(token) })
   return { corp, partner, app, get }
 }
 

@@ -1,13 +1,6 @@
 import t, { type Test } from 'tap'
 import { appWith, bearer } from '../helpers/app.js'
-import {
-  isRejection,
-  isWelcome,
-  probe,
-  messages,
-  tokenChallenge,
-  type AnyResponse,
-} from '../helpers/flows.js'
+import { isRejection, isWelcome, probe, messages, tokenChallenge } from '../helpers/flows.js'
 import {
   audience,
   clockOf,
@@ -35,8 +28,7 @@ async function setting(t: Test, more: Partial<IssuerOptions> = {}, options: Auth
   const app = await appWith(t, { issuers, ...options }, (app) => {
     app.get('/', { config: { auth: { use: 'corp' } } }, probe().handler)
   })
-  const get = (token: string): Promise<AnyResponse> =>
-    app.inject({ url: '/', headers: bearer(token) })
+  const get = (token: string) => app.inject({ url: '/', headers: bearer(token) })
   await until(() => app.authn.stats().issuers.corp?.keys === 2, 'the keys are there')
   return { issuer, app, get, asked }
 }
@@ -177,8 +169,7 @@ t.test('the profile rfc9068 accepts the typ at+jwt only', async (t) => {
 t.test('with audienceClaim client_id, tokens of Cognito need token_use access', async (t) => {
   const audience = ['client-1', 'client-2']
   const { issuer, get } = await setting(t, { audience, audienceClaim: 'client_id' })
-  const cognito = (claims: object): string =>
-    issuer.token({ claims: { aud: undefined, ...claims } })
+  const cognito = (claims: object) => issuer.token({ claims: { aud: undefined, ...claims } })
   isWelcome(t, await get(cognito({ client_id: 'client-2', token_use: 'access' })), 'alice')
   for (const claims of [
     { client_id: 'client-2' },

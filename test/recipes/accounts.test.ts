@@ -31,8 +31,7 @@ async function post(url: string, payload: object, cookie = '') {
 }
 const me = async (cookie: string) => app.inject({ url: '/me', headers: { cookie } })
 const letters = (): Letter[] => outbox.splice(0)
-const kindsOf = (all: readonly Letter[]): string[] =>
-  all.map(({ to, subject }) => `${subject}: ${to}`)
+const kindsOf = (all: readonly Letter[]) => all.map(({ to, subject }) => `${subject}: ${to}`)
 
 async function signUp(email: string): Promise<string> {
   letters()

@@ -62,8 +62,7 @@ async function setUp(t: Test) {
     })
     return String(body.token)
   }
-  const asAlice = async (): Promise<string> =>
-    String((await impersonate(await logIn('root'), ids.alice)).body.token)
+  const asAlice = async () => String((await impersonate(await logIn('root'), ids.alice)).body.token)
   const sign = (claims: Record<string, unknown>, header = { typ }): string =>
     String(app.jwtService.generateTokenWithClaims(claims, undefined, header))
   return { app, people, change, lines, send, impersonate, logIn, asAlice, sign }

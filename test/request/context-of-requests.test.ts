@@ -16,8 +16,7 @@ const current = (): unknown => nameOf({ user: userFromContext() })
 const both = (request: FastifyRequest) => ({ request: nameOf(request), context: current() })
 const anonymous = { request: null, context: null }
 
-const tokenOf = (app: FastifyInstance, name: string): Record<string, string> =>
-  bearer(app.jwtService.generateToken(name))
+const tokenOf = (app: FastifyInstance, name: string) => bearer(app.jwtService.generateToken(name))
 
 /** The users of the context in everything that a handler can start. */
 async function lookEverywhere(): Promise<unknown[]> {

@@ -151,8 +151,7 @@ t.test('a login revokes the session of the refresh cookie that the browser has',
   const replaced = await again(`__Host-token=${first.token}; __Host-refresh=${first.refresh}`)
   t.equal(replaced.statusCode, 200)
   const [token, refresh] = cookiesOf(replaced).map(({ value }) => value) as [string, string]
-  const statuses = async (): Promise<number[]> =>
-    Promise.all([first.token, other.token, third.token, token].map(me))
+  const statuses = async () => Promise.all([first.token, other.token, third.token, token].map(me))
   t.strictSame(await statuses(), [401, 200, 200, 200], 'the limit costs no other session')
   t.equal((await post('/login/refresh', refreshCookie(first.refresh))).statusCode, 401)
   t.match(revoked, [{ authenticator: 'login', sub: 'alice', everywhere: false, revoked: 1 }])
@@ -185,5 +184,4 @@ t.test('a login revokes the session of the refresh cookie that the browser has',
   t.match(reused, [{ authenticator: 'login', sub: 'alice' }])
 })
 
-const sidOf = (response: AnyResponse): string =>
-  claimsOf(cookiesOf(response)[0]?.value ?? '').sid as string
+const sidOf = (response: AnyResponse) => claimsOf(cookiesOf(response)[0]?.value ?? '').sid as string

@@ -161,8 +161,7 @@ t.test('accountAttacks() finds nothing in an app with PGlite', async (t) => {
   const db = await openEmbedded()
   t.teardown(() => db.close())
   await db.exec('create table users (id serial primary key, email text unique, password text)')
-  const one = async (sql: string, values: unknown[]): Promise<Row | undefined> =>
-    (await db.query<Row>(sql, values)).rows[0]
+  const one = async (sql: string, values: unknown[]) => (await db.query<Row>(sql, values)).rows[0]
   const select = 'select * from users where id::text = $1 or email = lower($1)'
   const insert =
     'insert into users (email, password) values ($1, $2) on conflict do nothing returning id'

@@ -150,8 +150,7 @@ t.test('authAttacks() finds handwritten scope checks that compare badly', async 
     const blind = await authAttacks(app, attack('notes:write'))
     t.strictSame(blind.problems, [], `${title}: the report does not know of the check`)
   }
-  const good = (request: FastifyRequest): boolean =>
-    scopeIn(request).split(' ').includes('notes:write')
+  const good = (request: FastifyRequest) => scopeIn(request).split(' ').includes('notes:write')
   const { app } = await appFor(t, { auth: true, preHandler: good })
   const report = await authAttacks(app, attack('notes:write', { scope: 'notes:write' }))
   t.strictSame(report.problems, [], String(report))

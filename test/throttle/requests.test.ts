@@ -170,8 +170,7 @@ t.test('failures count for X-Forwarded-For only if the proxy is trusted', async 
   const via = (client: string): Asking => ({ ip: proxy, headers: { 'x-forwarded-for': client } })
   const { enter } = await setting(t, 'login', { perUsername: 2 }, { trustProxy: proxy })
   await guess(t, enter, 2, 'alice', via('192.0.2.1'))
-  const status = async (asking: Asking): Promise<number> =>
-    (await enter('alice', 'wonderland', asking)).statusCode
+  const status = async (asking: Asking) => (await enter('alice', 'wonderland', asking)).statusCode
   t.equal(await status(via('192.0.2.1')), 429)
   t.equal(await status(via('203.0.113.9, 192.0.2.1')), 429, 'what the client itself sent')
   t.equal(await status(via('192.0.2.2')), 200)

@@ -14,8 +14,7 @@ import { programOf } from '../helpers/project.js'
 import type { AuthnStats } from '../../lib/index.js'
 import type { KeyFileEntry } from '../../types/keys.js'
 
-const entriesOf = (file: string): KeyFileEntry[] =>
-  JSON.parse(readFileSync(file, 'utf8')) as KeyFileEntry[]
+const entriesOf = (file: string) => JSON.parse(readFileSync(file, 'utf8')) as KeyFileEntry[]
 const kidOf = (token: string): string | undefined => decodeProtectedHeader(token).kid
 /** The `kid` of the keys in a state. */
 const inState = (file: string, state: string): (string | undefined)[] =>

@@ -5,8 +5,7 @@ import { JwtService } from '../../../lib/tokens/service.js'
 import { cli, type Ran } from '../../helpers/cli.js'
 import type { KeyFileEntry } from '../../../types/keys.js'
 
-const entriesOf = (file: string): KeyFileEntry[] =>
-  JSON.parse(readFileSync(file, 'utf8')) as KeyFileEntry[]
+const entriesOf = (file: string) => JSON.parse(readFileSync(file, 'utf8')) as KeyFileEntry[]
 const write = (file: string, entries: readonly unknown[]): void =>
   writeFileSync(file, JSON.stringify(entries))
 const statesOf = (file: string): string[] => entriesOf(file).map(({ state }) => state)

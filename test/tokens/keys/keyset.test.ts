@@ -85,8 +85,7 @@ t.test('kid selects the key, and a token with another alg than the key is reject
     signingMethod: 'RS256',
   })
   const { privateKey } = keys.p256
-  const es = (header: object): string =>
-    signedToken({ alg: 'ES256', ...header }, claims(), privateKey)
+  const es = (header: object) => signedToken({ alg: 'ES256', ...header }, claims(), privateKey)
   t.equal(service.verify(es({ kid: 'a' })).sub, 'alice')
   t.equal(causeOf(service, es({ kid: 'b' })), 'invalid signature', 'no other is tried')
   t.equal(causeOf(service, es({ kid: 'r' })), 'alg of kid')

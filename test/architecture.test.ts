@@ -15,8 +15,7 @@ const places =
     ' ',
   )
 
-const isFeature = (folder: string): boolean =>
-  existsSync(path.join(root, 'lib', folder, 'feature.ts'))
+const isFeature = (folder: string) => existsSync(path.join(root, 'lib', folder, 'feature.ts'))
 
 const nameOf = (file: string): string => (file.split('/')[1] ?? '').replace(/\.ts$/, '')
 
@@ -59,10 +58,8 @@ t.test('imports point down, and features know nothing of each other', async (t) 
     if (upper < 0 || lower < 0 || upper > lower) return false
     return !(isFeature(nameOf(from)) && isFeature(nameOf(to))) || nameOf(from) === nameOf(to)
   }
-  t.strictSame(
-    inLib.filter((each) => !isFine(each)),
-    [],
-  )
+  const seen = inLib.filter((each) => !isFine(each))
+  t.strictSame(seen, [])
 })
 
 t.test(
@@ -86,24 +83,18 @@ t.test(
     const others = ofTypes.filter(
       ({ from }) => !/^lib\/(cli|testing)\/|^lib\/feature-table\.ts$/.test(from),
     )
-    t.strictSame(
-      others.filter(({ from }) => !isFeature(nameOf(from))),
-      [],
-    )
+    const found = others.filter(({ from }) => !isFeature(nameOf(from)))
+    t.strictSame(found, [])
   },
 )
 
 t.test('the browser client is apart, and the rest of lib/ sees no DOM', async (t) => {
   const client = own.filter(({ from, to }) => [from, to].some((file) => /\bbrowser\b/.test(file)))
   const isApart = (file: string): boolean => /^(lib\/browser\/|types\/browser)/.test(file)
-  t.strictSame(
-    client.filter(({ from, to }) => !isApart(from) || !isApart(to)),
-    [],
-  )
-  t.strictSame(
-    all.filter(({ from, to }) => isApart(from) && !isApart(to)),
-    [],
-  )
+  const seen = client.filter(({ from, to }) => !isApart(from) || !isApart(to))
+  t.strictSame(seen, [])
+  const listed = all.filter(({ from, to }) => isApart(from) && !isApart(to))
+  t.strictSame(listed, [])
   t.ok(client.length > 4, 'they were found')
   const settings = readFileSync(path.join(root, 'tsconfig.json'), 'utf8')
   const { lib } = (JSON.parse(settings) as { compilerOptions: { lib: string[] } }).compilerOptions

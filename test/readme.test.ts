@@ -214,10 +214,8 @@ t.test('links lead from the README to every page under docs/', async (t) => {
       if (all.includes(target)) reached.add(target)
     }
   }
-  t.strictSame(
-    all.filter((page) => !reached.has(page)),
-    [],
-  )
+  const found = all.filter((page) => !reached.has(page))
+  t.strictSame(found, [])
 })
 
 t.test('tutorials name the Node that they need, and no page overwrites an env file', async (t) => {
@@ -225,10 +223,8 @@ t.test('tutorials name the Node that they need, and no page overwrites an env fi
   t.ok(tutorials.length >= 4)
   // What `--env` needs: see test/cli/commands/token.test.ts.
   for (const page of tutorials) t.match(readPage(page), /^You need Node 20\.12 or later,/m, page)
-  t.strictSame(
-    pages().filter((page) => /[^>]> ?\.env\b/.test(readPage(page))),
-    [],
-  )
+  const found = pages().filter((page) => /[^>]> ?\.env\b/.test(readPage(page)))
+  t.strictSame(found, [])
 })
 
 t.test(
@@ -266,20 +262,16 @@ t.test('docs/README.md and options.md link to pages by their titles', async (t) 
       .map(([, label, link = '']) => [label, path.posix.join(path.posix.dirname(page), link)]),
   )
   t.ok(labelled.length > 80, `${labelled.length} links`)
-  t.strictSame(
-    labelled.filter(([label, page = '']) => !readPage(page).startsWith(`# ${label}\n`)),
-    [],
-  )
+  const found = labelled.filter(([label, page = '']) => !readPage(page).startsWith(`# ${label}\n`))
+  t.strictSame(found, [])
 })
 
 t.test('a test follows each page of docs/start', async (t) => {
   const folder = path.join(root, 'test/tutorials')
   const tests = readdirSync(folder).map((file) => readFileSync(path.join(folder, file), 'utf8'))
   const tutorials = pages().filter((page) => page.startsWith('docs/start/'))
-  t.strictSame(
-    tutorials.filter((page) => !tests.some((text) => text.includes(`'${page}'`))),
-    [],
-  )
+  const found = tutorials.filter((page) => !tests.some((text) => text.includes(`'${page}'`)))
+  t.strictSame(found, [])
 })
 
 /** A fenced block. */

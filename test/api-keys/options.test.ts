@@ -74,9 +74,7 @@ t.test('startup fails for a wrong option of apiKeys, and names it', async (t) =>
     const message = new RegExp(name.replace('.', String.raw`\.`))
     await t.rejects(open(optionsWith(apiKeys)), { code: 'ERR_AUTH_OPTION', message }, name)
   }
-  await t.rejects(open(optionsWith({ prefix, store: {} })), {
-    message: /redisApiKeys.*sqlApiKeys/,
-  })
+  await t.rejects(open(optionsWith({ prefix, store: {} })), { message: /redisApiKeys.*sqlApiKeys/ })
 })
 
 t.test('startup fails for apiKeys without users, or with a name that is taken', async (t) => {

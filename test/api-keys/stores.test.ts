@@ -92,126 +92,83 @@ t.test('redisApiKeys() forgets an owner with the last key', { skip: noRedis }, a
   t.equal(Math.round(await days()), 40)
 })
 
-/** A store that does what the memory store does, but for these methods; with the name of the case that finds it. */
-const faulty: Readonly<
-  Record<string, [change: (store: ApiKeyStore) => Partial<ApiKeyStore>, caseName: RegExp]>
-> = {
-  'times without a fraction': [
-    (store) => ({
-      create: (key, limit) => store.create({ ...key, createdAt: Math.floor(key.createdAt) }, limit),
-    }),
-    /as it was given/,
-  ],
-  'an owner that is a number again': [
-    (store) => ({ create: (key, limit) => store.create({ ...key, ownerType: 'string' }, limit) }),
-    /as it was given/,
-  ],
-  'an id that is taken': [
-    (store) => ({ create: (key, limit) => store.create(key, limit).catch(() => true) }),
-    /its id is taken/,
-  ],
-  'owners in lower case': [
-    (store) => ({
-      create: (key, limit) => store.create({ ...key, owner: key.owner.toLowerCase() }, limit),
-      list: (owner) => store.list(owner.toLowerCase()),
-    }),
-    /owners are told apart/,
-  ],
-  'the oldest first': [
-    (store) => ({ list: async (owner) => [...(await store.list(owner))].toReversed() }),
-    /newest first/,
-  ],
-  'live keys only': [
-    (store) => ({
-      list: async (owner) => (await store.list(owner)).filter(({ revokedAt }) => !revokedAt),
-    }),
-    /30 days/,
-  ],
-  'every use': [
-    (store) => ({
-      touch: (id, at) => store.touch(id, at + 1e6).then(() => store.touch(id, at + 1e7)),
-    }),
-    /every 60 seconds/,
-  ],
-  'no use': [() => ({ touch: async () => undefined }), /every 60 seconds/],
-  'keys of any owner are revoked': [
-    (store) => ({ revoke: (id, at) => store.revoke(id, at, null) }),
-    /of another owner/,
-  ],
-  'keys of any owner are replaced': [
-    (store) => ({
-      replace: (id, next, until, _, limit) => store.replace(id, next, until, null, limit),
-    }),
-    /does not change/,
-  ],
-  'a later end': [
-    (store) => ({
-      replace: (id, next, until, owner, limit) => store.replace(id, next, until + 60, owner, limit),
-    }),
-    /or sooner/,
-  ],
-  'expired keys are replaced': [
-    (store) => ({
-      replace: (id, next, until, owner, limit) =>
-        store
-          .replace(id, { ...next, createdAt: 0 }, until, owner, limit)
-          .then(async (isDone) => isDone && (await store.find(next.id)) !== null),
-    }),
-    /does not change/,
-  ],
-  'a read, and then a write: revoke': [
-    (store) => ({
-      async revoke(id, at, owner) {
-        const isLive = (await store.find(id))?.revokedAt === null
-        await store.revoke(id, at, owner)
-        return isLive && (owner ?? (await store.find(id))?.owner) === (await store.find(id))?.owner
-      },
-    }),
-    /200 calls/,
-  ],
-  'a read, and then a write: replace': [
-    (store) => ({
-      async replace(id, next, until, owner, limit) {
-        const isLive = (await store.find(id))?.replacedBy === null
-        if (await store.replace(id, next, until, owner, limit)) return true
-        if (isLive && owner === null) await store.create(next, limit)
-        return false
-      },
-    }),
-    /200 calls/,
-  ],
-  'a count, and then a write': [
-    (store) => ({
-      async create(key, limit) {
-        const keys = await store.list(key.owner)
-        const valid = keys.filter(({ revokedAt, expiresAt }) => !(revokedAt ?? expiresAt))
-        return valid.length < limit && store.create(key, 1e6)
-      },
-    }),
-    /200 keys/,
-  ],
-  'revoked keys count': [
-    (store) => ({
-      create: async (key, limit) =>
-        (await store.list(key.owner)).length < limit && store.create(key, limit),
-    }),
-    /200 keys/,
-  ],
-  'no replacement at the limit': [
-    (store) => ({
-      replace: async (id, next, until, owner, limit) =>
-        (await store.list(next.owner)).length < limit &&
-        store.replace(id, next, until, owner, limit),
-    }),
-    /whatever the limit/,
-  ],
-  'replacements without a limit': [
-    (store) => ({
-      replace: (id, next, until, owner) => store.replace(id, next, until, owner, 1e6),
-    }),
-    /twice as many/,
-  ],
-}
+type Change = (store: ApiKeyStore) => Partial<ApiKeyStore>
+
+/** Stores with one fault each, and the case that finds it. */
+const faulty: Record<string, [change: Change, caseName: RegExp]> = {}
+const fault = (title: string, caseName: RegExp, change: Change): unknown =>
+  (faulty[title] = [change, caseName])
+fault('times without a fraction', /as it was given/, (store) => ({
+  create: (key, limit) => store.create({ ...key, createdAt: Math.floor(key.createdAt) }, limit),
+}))
+fault('an owner that is a number again', /as it was given/, (store) => ({
+  create: (key, limit) => store.create({ ...key, ownerType: 'string' }, limit),
+}))
+fault('an id that is taken', /its id is taken/, (store) => ({
+  create: (key, limit) => store.create(key, limit).catch(() => true),
+}))
+fault('owners in lower case', /owners are told apart/, (store) => ({
+  create: (key, limit) => store.create({ ...key, owner: key.owner.toLowerCase() }, limit),
+  list: (owner) => store.list(owner.toLowerCase()),
+}))
+fault('the oldest first', /newest first/, (store) => ({
+  list: async (owner) => [...(await store.list(owner))].toReversed(),
+}))
+fault('live keys only', /30 days/, (store) => ({
+  list: async (owner) => (await store.list(owner)).filter(({ revokedAt }) => !revokedAt),
+}))
+fault('every use', /every 60 seconds/, (store) => ({
+  touch: (id, at) => store.touch(id, at + 1e6).then(() => store.touch(id, at + 1e7)),
+}))
+fault('no use', /every 60 seconds/, () => ({ touch: async () => undefined }))
+fault('keys of any owner are revoked', /of another owner/, (store) => ({
+  revoke: (id, at) => store.revoke(id, at, null),
+}))
+fault('keys of any owner are replaced', /does not change/, (store) => ({
+  replace: (id, next, until, _, limit) => store.replace(id, next, until, null, limit),
+}))
+fault('a later end', /or sooner/, (store) => ({
+  replace: (id, next, until, owner, limit) => store.replace(id, next, until + 60, owner, limit),
+}))
+fault('expired keys are replaced', /does not change/, (store) => ({
+  replace: (id, next, until, owner, limit) =>
+    store
+      .replace(id, { ...next, createdAt: 0 }, until, owner, limit)
+      .then(async (isDone) => isDone && (await store.find(next.id)) !== null),
+}))
+fault('a read, and then a write: revoke', /200 calls/, (store) => ({
+  async revoke(id, at, owner) {
+    const isLive = (await store.find(id))?.revokedAt === null
+    await store.revoke(id, at, owner)
+    return isLive && (owner ?? (await store.find(id))?.owner) === (await store.find(id))?.owner
+  },
+}))
+fault('a read, and then a write: replace', /200 calls/, (store) => ({
+  async replace(id, next, until, owner, limit) {
+    const isLive = (await store.find(id))?.replacedBy === null
+    if (await store.replace(id, next, until, owner, limit)) return true
+    if (isLive && owner === null) await store.create(next, limit)
+    return false
+  },
+}))
+fault('a count, and then a write', /200 keys/, (store) => ({
+  async create(key, limit) {
+    const keys = await store.list(key.owner)
+    const valid = keys.filter(({ revokedAt, expiresAt }) => !(revokedAt ?? expiresAt))
+    return valid.length < limit && store.create(key, 1e6)
+  },
+}))
+fault('revoked keys count', /200 keys/, (store) => ({
+  create: async (key, limit) =>
+    (await store.list(key.owner)).length < limit && store.create(key, limit),
+}))
+fault('no replacement at the limit', /whatever the limit/, (store) => ({
+  replace: async (id, next, until, owner, limit) =>
+    (await store.list(next.owner)).length < limit && store.replace(id, next, until, owner, limit),
+}))
+fault('replacements without a limit', /twice as many/, (store) => ({
+  replace: (id, next, until, owner) => store.replace(id, next, until, owner, 1e6),
+}))
 
 t.test('apiKeyStoreSuite() finds every fault of a store', async (t) => {
   await everyFaultIsFound(t, faulty, (change) =>

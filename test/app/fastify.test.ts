@@ -46,10 +46,8 @@ t.test('Fastify publishes each new instance on the channel fastify.initializatio
   const made: FastifyInstance[] = []
   onNewApp((root) => made.push(root))
   const app = fastify(t)
-  t.strictSame(
-    made.map((each) => each === app),
-    [true],
-  )
+  const found = made.map((each) => each === app)
+  t.strictSame(found, [true])
 })
 
 t.test('a scope has the scope around it as its prototype', async (t) => {
@@ -179,10 +177,8 @@ t.test('a HEAD route that Fastify adds ends its onSend with headRouteOnSendHandl
   app.get('/hook', { onSend: async (_request, _reply, payload) => payload }, ok)
   app.get('/hooks', { onSend: [async (_request, _reply, payload) => payload] }, ok)
   app.head('/own', ok)
-  t.strictSame(
-    routes.filter(({ options }) => isAutomaticHead(options)).map(({ url }) => url),
-    ['/plain', '/hook', '/hooks'],
-  )
+  const found = routes.filter(({ options }) => isAutomaticHead(options)).map(({ url }) => url)
+  t.strictSame(found, ['/plain', '/hook', '/hooks'])
 })
 
 t.test('the HEAD route of a GET route is declared right after it', async (t) => {
@@ -190,10 +186,8 @@ t.test('the HEAD route of a GET route is declared right after it', async (t) => 
   const routes = told(app)
   app.get('/a', ok)
   app.get('/b', ok)
-  t.strictSame(
-    routes.map(({ options, url }) => `${String(options.method)} ${url}`),
-    ['GET /a', 'HEAD /a', 'GET /b', 'HEAD /b'],
-  )
+  const found = routes.map(({ options, url }) => `${String(options.method)} ${url}`)
+  t.strictSame(found, ['GET /a', 'HEAD /a', 'GET /b', 'HEAD /b'])
 })
 
 t.test('onRoute runs once for a route / in a prefix, which has two URLs', async (t) => {
@@ -262,10 +256,8 @@ t.test('request.routeOptions.config is the same object at every request of a rou
   app.get('/a', shared, ok)
   app.get('/b', shared, ok)
   for (const url of ['/a', '/b', '/a', '/b']) await app.inject(url)
-  t.strictSame(
-    [...seen.values()].map(({ size }) => size),
-    [1, 1],
-  )
+  const found = [...seen.values()].map(({ size }) => size)
+  t.strictSame(found, [1, 1])
   t.equal(new Set([...seen.values()].flatMap((configs) => [...configs])).size, 2, 'and its own')
 })
 
@@ -289,10 +281,8 @@ t.test('the route of @fastify/cors is OPTIONS *, named by pluginName of its scop
   const found = [...routes, ...atRoot].filter(({ options, server }) =>
     isCorsPreflight(options, server),
   )
-  t.strictSame(
-    found.map(({ url }) => url),
-    ['/in*', '*'],
-  )
+  const seen = found.map(({ url }) => url)
+  t.strictSame(seen, ['/in*', '*'])
   t.throws(() => root.options('*', ok), { code: 'FST_ERR_DUPLICATED_ROUTE' }, 'and is the only one')
 })
 

@@ -34,15 +34,12 @@ t.test('what is read without its option throws, and names the option', async (t)
   }
 })
 
-t.test(
-  'a handler that uses sessions without the option gets a 500, not an empty 200',
-  async (t) => {
-    const app = await appWith(t, standardOptions(), (app) => {
-      app.post('/sign-up', (request, reply) => app.authn.sessions.begin('alice', request, reply))
-    })
-    t.equal((await app.inject({ method: 'POST', url: '/sign-up' })).statusCode, 500)
-  },
-)
+t.test('a handler that uses sessions without the option is a 500, not an empty 200', async (t) => {
+  const app = await appWith(t, standardOptions(), (app) => {
+    app.post('/sign-up', (request, reply) => app.authn.sessions.begin('alice', request, reply))
+  })
+  t.equal((await app.inject({ method: 'POST', url: '/sign-up' })).statusCode, 500)
+})
 
 t.test('app.authn can be printed, copied and turned into JSON without the options', async (t) => {
   const { authn: offer } = await appWith(t, { basic })
@@ -66,57 +63,46 @@ t.test('app.authn can be printed, copied and turned into JSON without the option
   t.match(inspect(await appWith(t, { basic })), 'authn')
 })
 
-t.test(
-  'app.authn.features lists what the options of the nearest registration switch on',
-  async (t) => {
-    const apiKeys = { prefix: 'acme', store: memoryApiKeys({ prefix: 'acme' }) }
-    const issuer = { issuer: 'https://id.example', audience: 'api', user: () => null }
-    const key = {
-      alg: 'ES256',
-      private: privatePem(pairs.p256.privateKey),
-      kid: 'a',
-      state: 'sign',
-    }
-    const publishing = { keys: [key], publish: true, validAfterField: 'since' } as JwtConfig
-    const { userService } = standardOptions()
-    const rows: [options: object, features: readonly string[]][] = [
-      [{}, []],
-      [{ userService, authenticator: 'basic' }, []],
-      [{ jwt: { secret } }, ['jwt']],
-      [{ jwtService: new JwtService({ secret }) }, ['jwt']],
-      [standardOptions(), ['jwt', 'login']],
-      [{ ...standardOptions(), login: false }, ['jwt']],
-      [{ userService, login: { tokenFunc: () => 'own' } }, ['login']],
-      [{ ...standardOptions(), sessions: true }, ['jwt', 'login', 'sessions']],
-      [{ ...standardOptions(), sessions: false }, ['jwt', 'login']],
-      [{ ...standardOptions(), apiKeys, cookies: true }, ['apiKeys', 'cookies', 'jwt', 'login']],
-      [{ issuers: { corp: issuer }, authenticator: 'corp' }, ['issuers']],
-      [{ userService, jwt: publishing }, ['jwks', 'jwt', 'login', 'validAfter']],
-    ]
-    for (const [options, features] of rows) {
-      const app = fastify(t)
-      await app.register(authn, options)
-      t.strictSame(app.authn.features.toSorted(), features, features.join())
-      t.equal('sessions' in { ...app.authn }, app.authn.features.includes('sessions'))
-    }
-  },
-)
-
-t.test(
-  'an inner registration without keys sees the service of the outer one, not its sessions',
-  async (t) => {
+t.test('app.authn.features lists what the nearest registration switches on', async (t) => {
+  const apiKeys = { prefix: 'acme', store: memoryApiKeys({ prefix: 'acme' }) }
+  const issuer = { issuer: 'https://id.example', audience: 'api', user: () => null }
+  const key = { alg: 'ES256', private: privatePem(pairs.p256.privateKey), kid: 'a', state: 'sign' }
+  const publishing = { keys: [key], publish: true, validAfterField: 'since' } as JwtConfig
+  const { userService } = standardOptions()
+  const rows: [options: object, features: readonly string[]][] = [
+    [{}, []],
+    [{ userService, authenticator: 'basic' }, []],
+    [{ jwt: { secret } }, ['jwt']],
+    [{ jwtService: new JwtService({ secret }) }, ['jwt']],
+    [standardOptions(), ['jwt', 'login']],
+    [{ ...standardOptions(), login: false }, ['jwt']],
+    [{ userService, login: { tokenFunc: () => 'own' } }, ['login']],
+    [{ ...standardOptions(), sessions: true }, ['jwt', 'login', 'sessions']],
+    [{ ...standardOptions(), sessions: false }, ['jwt', 'login']],
+    [{ ...standardOptions(), apiKeys, cookies: true }, ['apiKeys', 'cookies', 'jwt', 'login']],
+    [{ issuers: { corp: issuer }, authenticator: 'corp' }, ['issuers']],
+    [{ userService, jwt: publishing }, ['jwks', 'jwt', 'login', 'validAfter']],
+  ]
+  for (const [options, features] of rows) {
     const app = fastify(t)
-    await app.register(authn, { ...standardOptions(), sessions: true })
-    await app.register(async (scope) => {
-      await scope.register(authn, { basic })
-      t.equal(scope.jwtService, app.jwtService)
-      t.strictSame(scope.authn.features, [])
-      t.throws(() => scope.authn.sessions, { code: 'ERR_AUTH_OPTION' })
-    })
-    await app.ready()
-    t.strictSame(await app.authn.sessions.list('alice'), [])
-  },
-)
+    await app.register(authn, options)
+    t.strictSame(app.authn.features.toSorted(), features, features.join())
+    t.equal('sessions' in { ...app.authn }, app.authn.features.includes('sessions'))
+  }
+})
+
+t.test('an inner registration without keys has the outer service, not its sessions', async (t) => {
+  const app = fastify(t)
+  await app.register(authn, { ...standardOptions(), sessions: true })
+  await app.register(async (scope) => {
+    await scope.register(authn, { basic })
+    t.equal(scope.jwtService, app.jwtService)
+    t.strictSame(scope.authn.features, [])
+    t.throws(() => scope.authn.sessions, { code: 'ERR_AUTH_OPTION' })
+  })
+  await app.ready()
+  t.strictSame(await app.authn.sessions.list('alice'), [])
+})
 
 t.test('app.jwtService throws outside of the scope whose registration has keys', async (t) => {
   const app = fastify(t)

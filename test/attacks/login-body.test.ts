@@ -85,10 +85,7 @@ function isBad(
   )
 }
 
-const reasons: Record<number, string> = {
-  400: 'Bad Request',
-  415: 'Unsupported Media Type',
-}
+const reasons: Record<number, string> = { 400: 'Bad Request', 415: 'Unsupported Media Type' }
 const validation = [400, 'FST_ERR_VALIDATION'] as const
 const noJson = [400, 'FST_ERR_CTP_INVALID_JSON_BODY'] as const
 const empty = [400, 'FST_ERR_CTP_EMPTY_JSON_BODY'] as const

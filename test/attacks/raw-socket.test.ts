@@ -88,11 +88,8 @@ async function isAlive(t: Test, subject: Subject): Promise<void> {
 /** Every response is a 4xx, no handler ran, and nothing hung. */
 function isShut(t: Test, { take }: Subject, { statuses, hung }: Answer, title: string): void {
   t.notOk(hung, `${title}: did not hang`)
-  t.same(
-    statuses.filter((status) => status < 400 || status >= 500),
-    [],
-    `${title}: ${statuses.join(', ') || 'closed'}`,
-  )
+  const found = statuses.filter((status) => status < 400 || status >= 500)
+  t.same(found, [], `${title}: ${statuses.join(', ') || 'closed'}`)
   t.same(take(), [], `${title}: no handler ran`)
 }
 

@@ -48,10 +48,7 @@ const jwt: JwtConfig = {
 /** An app for each signing method. Their users have no password that could be guessed. */
 type Apps = ReadonlyMap<string, Target>
 
-async function appsOf(
-  t: Test,
-  methods: readonly SigningMethod[] = ['HS256', 'RS256', 'ES256'],
-): Promise<Apps> {
+async function appsOf(t: Test, methods: readonly SigningMethod[] = ['HS256', 'RS256', 'ES256']) {
   const apps = methods.map(async (signingMethod) => {
     const options = { jwt: { ...jwt, signingMethod }, login: false } as const
     const app = await target(t, credulousService('*'), options, { [signingMethod]: 'jwt' })

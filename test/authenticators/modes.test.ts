@@ -219,35 +219,29 @@ const lenient: AuthnOptions = {
 }
 
 for (const [place, declare] of Object.entries(places)) {
-  t.test(
-    `a mark ${place} decides who gets a user, passes as anonymous or gets a 401`,
-    async (t) => {
-      const { handler, take } = probe()
-      const app = await appWith(t, lenient, async (app) => {
-        for (const [at, [auth]] of marks.entries()) {
-          await declare(app, auth, (app, own) => {
-            app.get(`/${at}`, { config: own === undefined ? {} : { auth: own } }, handler)
-          })
-        }
-      })
-      for (const [at, [auth, mode, ...expected]] of marks.entries()) {
-        const rows = app.authn.routes().filter(({ url }) => url === `/${at}`)
-        const title = JSON.stringify(auth)
-        t.strictSame(
-          rows.map((row) => row.mode),
-          [mode, mode],
-          `${title}: GET and HEAD in the report`,
-        )
-        for (const [index, kind] of five.entries()) {
-          const response = await app.inject({ url: `/${at}`, headers: kinds[kind]?.[0] ?? {} })
-          const seen = expected[index]
-          if (seen === 401) t.equal(response.statusCode, 401, `${title}, ${kind}`)
-          else isWelcome(t, response, seen, `${title}, ${kind}`)
-          t.equal(take(), seen === 401 ? 0 : 1, `${title}, ${kind}: runs of the handler`)
-        }
+  t.test(`a mark ${place} decides who gets a user, is anonymous or gets a 401`, async (t) => {
+    const { handler, take } = probe()
+    const app = await appWith(t, lenient, async (app) => {
+      for (const [at, [auth]] of marks.entries()) {
+        await declare(app, auth, (app, own) => {
+          app.get(`/${at}`, { config: own === undefined ? {} : { auth: own } }, handler)
+        })
       }
-    },
-  )
+    })
+    for (const [at, [auth, mode, ...expected]] of marks.entries()) {
+      const rows = app.authn.routes().filter(({ url }) => url === `/${at}`)
+      const title = JSON.stringify(auth)
+      const found = rows.map((row) => row.mode)
+      t.strictSame(found, [mode, mode], `${title}: GET and HEAD in the report`)
+      for (const [index, kind] of five.entries()) {
+        const response = await app.inject({ url: `/${at}`, headers: kinds[kind]?.[0] ?? {} })
+        const seen = expected[index]
+        if (seen === 401) t.equal(response.statusCode, 401, `${title}, ${kind}`)
+        else isWelcome(t, response, seen, `${title}, ${kind}`)
+        t.equal(take(), seen === 401 ? 0 : 1, `${title}, ${kind}: runs of the handler`)
+      }
+    }
+  })
 }
 
 t.test("use: 'basic' requires credentials, even if the default is optional", async (t) => {

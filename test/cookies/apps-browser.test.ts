@@ -129,7 +129,7 @@ async function openShop(t: Test) {
 }
 
 t.test(
-  'a script in a page of the app gets no tokens that it can read',
+  'a script in a page of the app reads no tokens',
   { skip: unlessFound('Chromium') },
   async (t) => {
     const { app, seen, port } = await openShop(t)

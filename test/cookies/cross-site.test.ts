@@ -141,7 +141,8 @@ t.test('Basic credentials from another site are a 403 before the user is looked 
     const isConfig = use === 'configBasic'
     const good = isConfig ? basic('root', 'toor') : basic('alice', passwords.alice)
     const bad = basic('alice', 'wrong')
-    for (const [headers, passes] of rows) {
+    // All rows for one of them: the rule has no other one for the others.
+    for (const [headers, passes] of index === 0 ? rows : rows.slice(1, 7)) {
       const title = `${String(use)} ${JSON.stringify(headers)}`
       const paths = [`/${index}`, `/${index}/optional`, `/${index}/try`]
       for (const url of paths) {
@@ -205,10 +206,8 @@ t.test('a login from another site is a 403 before its body is read', async (t) =
     language: 'de',
   })
   const logged = lines.filter(({ code }) => code === 'ERR_AUTH_CROSS_SITE')
-  t.ok(
-    logged.length > 0 && logged.every(({ level }) => level === 30),
-    'logged as other rejections are',
-  )
+  const found = logged.length > 0 && logged.every(({ level }) => level === 30)
+  t.ok(found, 'logged as other rejections are')
   const reasons = new Set(logged.map(({ reason }) => String(reason)))
   t.equal(reasons.size, 2, 'one for each header')
   for (const reason of reasons) t.match(reason, 'cookies.trustedOrigins')

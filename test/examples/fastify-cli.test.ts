@@ -44,11 +44,7 @@ async function start(t: Test, home: string, ...args: readonly string[]) {
   const child = spawn(
     process.execPath,
     [program, 'start', '-l', 'info', '-s', socketPath, ...args],
-    {
-      cwd: home,
-      timeout: 60_000,
-      killSignal: 'SIGKILL',
-    },
+    { cwd: home, timeout: 60_000, killSignal: 'SIGKILL' },
   )
   const ended = once(child, 'close')
   t.teardown(async () => {
@@ -105,22 +101,19 @@ t.test('TypeScript: the project compiles, and a mark in routes/ protects its rou
   await expectProtected(t, await start(t, home, 'dist/app.js'))
 })
 
-t.test(
-  'startup fails for a route in plugins/ before it, unless the package is loaded first',
-  async (t) => {
-    const home = copy(t, 'javascript')
-    const early =
-      "module.exports = require('fastify-plugin')(async (app) => app.get('/a', () => 'a'))"
-    writeFileSync(path.join(home, 'plugins/a.js'), early)
-    const failed = await start(t, home, 'app.js')
-    t.notOk(failed.isListening)
-    t.match(failed.output(), notLoadedFirst)
-    await expectProtected(t, await start(t, home, '-r', 'fastify-authn', 'app.js'))
-    const first = "const path = require('node:path')"
-    edit(home, 'app.js', [first, `require('fastify-authn')\n${first}`])
-    await expectProtected(t, await start(t, home, 'app.js'))
-  },
-)
+t.test('startup fails for a route in plugins/, unless the package is loaded first', async (t) => {
+  const home = copy(t, 'javascript')
+  const early =
+    "module.exports = require('fastify-plugin')(async (app) => app.get('/a', () => 'a'))"
+  writeFileSync(path.join(home, 'plugins/a.js'), early)
+  const failed = await start(t, home, 'app.js')
+  t.notOk(failed.isListening)
+  t.match(failed.output(), notLoadedFirst)
+  await expectProtected(t, await start(t, home, '-r', 'fastify-authn', 'app.js'))
+  const first = "const path = require('node:path')"
+  edit(home, 'app.js', [first, `require('fastify-authn')\n${first}`])
+  await expectProtected(t, await start(t, home, 'app.js'))
+})
 
 t.test('a project of ES modules', async (t) => {
   const home = copy(t, 'javascript')

@@ -12,28 +12,11 @@ import {
   secret,
   userService,
 } from '../helpers/app.js'
-import {
-  deferred,
-  isFault,
-  isRejection,
-  listen,
-  probe,
-  send,
-  serviceOf,
-  type AnyResponse,
-  type Probe,
-} from '../helpers/flows.js'
+import { deferred, isFault, isRejection, listen, probe, send, serviceOf } from '../helpers/flows.js'
 import { busy, fateOf, login, until } from '../helpers/load.js'
 
 const uses = ['login', 'basic', 'jwt'] as const
 type Use = (typeof uses)[number]
-
-interface Setting extends Probe {
-  readonly app: FastifyInstance
-  readonly lines: Record<string, unknown>[]
-  readonly errors: () => Record<string, unknown>[]
-  readonly enter: () => Promise<AnyResponse>
-}
 
 /** What a client sends to log in. */
 function credentials(app: FastifyInstance, use: Use): Record<string, string> {
@@ -42,12 +25,7 @@ function credentials(app: FastifyInstance, use: Use): Record<string, string> {
     : basic('alice', passwords.alice)
 }
 
-async function setting(
-  t: Test,
-  use: Use,
-  service: UserService,
-  more: AuthnOptions = {},
-): Promise<Setting> {
+async function setting(t: Test, use: Use, service: UserService, more: AuthnOptions = {}) {
   const handled = probe()
   const { lines, stream } = logLines()
   const app = await appWith(
@@ -106,10 +84,7 @@ const broken: Record<string, { answer: () => unknown; cause: string }> = {
       ),
     cause: 'a code of ours',
   },
-  'returns a string': {
-    answer: () => 'alice',
-    cause: 'findByUsername returned a string',
-  },
+  'returns a string': { answer: () => 'alice', cause: 'findByUsername returned a string' },
 }
 
 for (const use of uses) {

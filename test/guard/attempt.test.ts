@@ -202,8 +202,7 @@ t.test('a copy of a built-in may replace authenticate and onUnauthorized', async
   const app = await appWith(t, { ...standardOptions(), authenticators: { banned } }, (app) => {
     app.get('/', { config: { auth: { use: 'banned' } } }, handler)
   })
-  const get = (headers: Record<string, string>): Promise<AnyResponse> =>
-    app.inject({ url: '/', headers })
+  const get = (headers: Record<string, string>) => app.inject({ url: '/', headers })
   isWelcome(t, await get(bearer(app.jwtService.generateToken('alice'))), 'alice')
   t.equal(take(), 1)
   const bob = await get(bearer(app.jwtService.generateToken('bob')))

@@ -1,6 +1,6 @@
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply } from 'fastify'
 import t from 'tap'
-import { authn, type AuthnOptions } from '../../lib/index.js'
+import { authn } from '../../lib/index.js'
 import { appWith, bearer, passwords, secret, users } from '../helpers/app.js'
 import { bearerChallenge, isRejection, messages, serviceOf } from '../helpers/flows.js'
 
@@ -8,14 +8,13 @@ const cause = new Error('connection refused')
 const away = (): never => {
   throw cause
 }
-const options = (answer: () => unknown): AuthnOptions => ({
+const options = (answer: () => unknown) => ({
   userService: serviceOf(answer),
   jwt: { secret },
 })
 const login = { username: 'alice', password: passwords.alice }
 
-const credentials = (app: FastifyInstance): Record<string, string> =>
-  bearer(app.jwtService.generateToken('alice'))
+const credentials = (app: FastifyInstance) => bearer(app.jwtService.generateToken('alice'))
 
 t.test('the error handler of an app gets internal errors, and no rejections', async (t) => {
   const seen: FastifyError[] = []

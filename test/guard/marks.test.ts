@@ -116,44 +116,41 @@ t.test('the option auth of an inner registration leaves routes outside of it ope
 })
 
 for (const awaited of [true, false]) {
-  t.test(
-    `routes declared before the plugin, ${awaited ? 'awaited' : 'not awaited'}, are protected`,
-    async (t) => {
-      const { handler, take } = probe()
-      const app = fastify(t)
-      app.get('/early', { config: { auth: true } }, handler)
-      app.get('/early-open', handler)
-      const child = app.register(
-        async (app) => {
-          app.get('/marked', { config: { auth: true } }, handler)
-          app.get('/open', handler)
-          await app.register(async (app) => {
-            app.get('/deep', { config: { auth: true } }, handler)
-          })
-        },
-        { prefix: '/child' },
-      )
-      if (awaited) await child
-      const plugin = app.register(authn, standardOptions())
-      if (awaited) await plugin
-      app.get('/late', { config: { auth: true } }, handler)
-      await app.ready()
+  t.test(`routes before the plugin are protected, awaited: ${awaited}`, async (t) => {
+    const { handler, take } = probe()
+    const app = fastify(t)
+    app.get('/early', { config: { auth: true } }, handler)
+    app.get('/early-open', handler)
+    const child = app.register(
+      async (app) => {
+        app.get('/marked', { config: { auth: true } }, handler)
+        app.get('/open', handler)
+        await app.register(async (app) => {
+          app.get('/deep', { config: { auth: true } }, handler)
+        })
+      },
+      { prefix: '/child' },
+    )
+    if (awaited) await child
+    const plugin = app.register(authn, standardOptions())
+    if (awaited) await plugin
+    app.get('/late', { config: { auth: true } }, handler)
+    await app.ready()
 
-      const headers = bearer(app.jwtService.generateToken('alice'))
-      for (const url of ['/early', '/late', '/child/marked', '/child/deep']) {
-        isRejection(t, await app.inject(url), noToken, `${url} rejects`)
-        t.equal(take(), 0, 'the handler did not run')
-        isWelcome(t, await app.inject({ url, headers }), 'alice', `${url} passes`)
-        t.equal(take(), 1)
-        t.equal((await app.inject({ method: 'HEAD', url })).statusCode, 401)
-        t.equal(take(), 0)
-      }
-      for (const url of ['/early-open', '/child/open']) {
-        isWelcome(t, await app.inject({ url, headers }), null)
-      }
-      t.equal(take(), 2)
-    },
-  )
+    const headers = bearer(app.jwtService.generateToken('alice'))
+    for (const url of ['/early', '/late', '/child/marked', '/child/deep']) {
+      isRejection(t, await app.inject(url), noToken, `${url} rejects`)
+      t.equal(take(), 0, 'the handler did not run')
+      isWelcome(t, await app.inject({ url, headers }), 'alice', `${url} passes`)
+      t.equal(take(), 1)
+      t.equal((await app.inject({ method: 'HEAD', url })).statusCode, 401)
+      t.equal(take(), 0)
+    }
+    for (const url of ['/early-open', '/child/open']) {
+      isWelcome(t, await app.inject({ url, headers }), null)
+    }
+    t.equal(take(), 2)
+  })
 }
 
 t.test('a mark that a later onRoute hook sets protects or opens the route', async (t) => {

@@ -2,14 +2,7 @@
 import type { Configuration } from 'oidc-provider'
 import t, { type Test } from 'tap'
 import { appWith, basic, bearer } from '../helpers/app.js'
-import {
-  isRejection,
-  isWelcome,
-  messages,
-  probe,
-  tokenChallenge,
-  type AnyResponse,
-} from '../helpers/flows.js'
+import { isRejection, isWelcome, messages, probe, tokenChallenge } from '../helpers/flows.js'
 import { audience, clockOf } from '../helpers/issuer.js'
 import { busy } from '../helpers/load.js'
 import { oidcServer } from '../helpers/oidc-server.js'
@@ -77,11 +70,7 @@ async function realProvider(t: Test) {
 t.test('a token of oidc-provider works until it was revoked for `cache` seconds', async (t) => {
   const provider = await realProvider(t)
   const { handler } = probe()
-  const introspection = {
-    clientId: api.client_id,
-    clientSecret: api.client_secret,
-    cache: 20,
-  }
+  const introspection = { clientId: api.client_id, clientSecret: api.client_secret, cache: 20 }
   const user = ({ sub }: { readonly sub?: unknown }) => ({ name: sub })
   const corp = { issuer: provider.url, audience, introspection, user }
   const anyAudience = { ...introspection, optionalClaims: ['aud'] as const }
@@ -94,8 +83,7 @@ t.test('a token of oidc-provider works until it was revoked for `cache` seconds'
     app.get('/', { config: { auth: { use: 'corp', scope: 'notes:read' } } }, handler)
     app.get('/write', { config: { auth: { use: 'corp', scope: 'notes:write' } } }, handler)
   })
-  const get = (token: string, url = '/'): Promise<AnyResponse> =>
-    app.inject({ url, headers: bearer(token) })
+  const get = (token: string, url = '/') => app.inject({ url, headers: bearer(token) })
   const { advance } = clockOf(t)
   const token = await provider.token('AccessToken', audience)
   isWelcome(t, await get(token), 'alice')
@@ -104,8 +92,7 @@ t.test('a token of oidc-provider works until it was revoked for `cache` seconds'
   isRejection(t, await get(await provider.token('AccessToken')), invalid, 'without an audience')
   isRejection(t, await get(await provider.token('RefreshToken')), invalid, 'a refresh token')
 
-  const getLoose = (other: string): Promise<AnyResponse> =>
-    loose.inject({ url: '/', headers: bearer(other) })
+  const getLoose = (other: string) => loose.inject({ url: '/', headers: bearer(other) })
   isWelcome(t, await getLoose(await provider.token('AccessToken')), 'alice')
   isRejection(t, await getLoose(await provider.token('RefreshToken')), invalid)
 

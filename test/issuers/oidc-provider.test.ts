@@ -3,14 +3,7 @@
 import type { Configuration } from 'oidc-provider'
 import t, { type Test } from 'tap'
 import { appWith, basic, bearer } from '../helpers/app.js'
-import {
-  isRejection,
-  isWelcome,
-  probe,
-  messages,
-  tokenChallenge,
-  type AnyResponse,
-} from '../helpers/flows.js'
+import { isRejection, isWelcome, probe, messages, tokenChallenge } from '../helpers/flows.js'
 import { audience, clockOf } from '../helpers/issuer.js'
 import { tally } from '../helpers/load.js'
 import { moreKeys } from '../helpers/keys.js'
@@ -94,8 +87,7 @@ t.test('tokens of oidc-provider are accepted, those of new keys after 30 seconds
     app.get('/', { config: { auth: { use: 'corp', scope: 'notes:read' } } }, handler)
     app.get('/write', { config: { auth: { use: 'corp', scope: 'notes:write' } } }, handler)
   })
-  const get = (token: string, url = '/'): Promise<AnyResponse> =>
-    app.inject({ url, headers: bearer(token) })
+  const get = (token: string, url = '/') => app.inject({ url, headers: bearer(token) })
   const token = await issuer.token()
   isWelcome(t, await get(token), client.id)
   isWelcome(t, await get(token), client.id, 'cached')

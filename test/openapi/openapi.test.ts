@@ -95,8 +95,7 @@ async function checked(t: Test, app: FastifyInstance): Promise<Node> {
   return document
 }
 
-const documentOf = async (t: Test, wanted: Wanted): Promise<Node> =>
-  checked(t, await appOf(t, wanted))
+const documentOf = async (t: Test, wanted: Wanted) => checked(t, await appOf(t, wanted))
 
 /** Declares a GET route for each mark. */
 const gets =
@@ -115,8 +114,7 @@ async function operationFor(t: Test, auth: AuthMark, options: AuthnOptions): Pro
 }
 
 /** The schema of the body of a response. */
-const bodyIn = ({ schema, content }: Node): Node =>
-  (schema ?? content['application/json'].schema) as Node
+const bodyIn = ({ schema, content }: Node) => (schema ?? content['application/json'].schema) as Node
 const anyMembers = { type: 'object', additionalProperties: true }
 const integer = { type: 'integer' }
 

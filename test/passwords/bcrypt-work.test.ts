@@ -86,16 +86,13 @@ for (const way of ['login', 'basic'] as const) {
     t.strictSame(costs.splice(0), [cost], 'and so does a success')
   })
 
-  t.test(
-    `${way}: a wrong password takes the work of hashing.cost, whatever the hash`,
-    async (t) => {
-      const app = await appFor(t, { hashing: { cost: cost + 2 } })
-      for (const name of ['unknown', 'alice', 'unknown', 'invited', 'alice']) {
-        t.equal((await ways[way](app, name, 'wrong')).statusCode, 401)
-        t.equal(work(), 2 ** (cost + 2), name)
-      }
-    },
-  )
+  t.test(`${way}: a wrong password takes the work of hashing.cost`, async (t) => {
+    const app = await appFor(t, { hashing: { cost: cost + 2 } })
+    for (const name of ['unknown', 'alice', 'unknown', 'invited', 'alice']) {
+      t.equal((await ways[way](app, name, 'wrong')).statusCode, 401)
+      t.equal(work(), 2 ** (cost + 2), name)
+    }
+  })
 }
 
 t.test('configBasic beside basic: each wrong username takes the same work', async (t) => {

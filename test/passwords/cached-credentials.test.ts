@@ -12,7 +12,6 @@ import {
   messages,
 } from '../helpers/flows.js'
 import {
-  busy,
   fateOf,
   login,
   movableClock,
@@ -144,13 +143,7 @@ for (const [name, headers] of Object.entries({ right: alice, wrong })) {
     const all = Array.from({ length: 64 }, () => get(headers))
     await until(() => watch.running.length === 1, 'one runs')
     await settle(20)
-    t.strictSame(app.authn.stats().hashing, {
-      running: 1,
-      waiting: 0,
-      rejected: 0,
-      memory: 0,
-      replaced: 0,
-    })
+    t.match(app.authn.stats().hashing, { running: 1, waiting: 0, rejected: 0 })
     watch.hold(false)
     for (const response of await Promise.all(all)) {
       if (headers === alice) isWelcome(t, response, 'alice')
@@ -234,20 +227,6 @@ t.test('a 429 for one address is not shared with requests of other addresses', a
   isRejection(t, await leader, { status: 429, error: tooMany, challenge: null })
   isWelcome(t, await follower, 'alice')
   t.equal(take(), 2)
-})
-
-t.test('all requests that share a place in a full queue get a 503', async (t) => {
-  const { app, get, watch } = await setting(t, { hashing: { ...one, maxQueue: 0 } }, true)
-  const blocker = get(bob)
-  await until(() => watch.running.length === 1, 'another one runs')
-  const all = await Promise.all([get(alice), get(alice), get(alice)])
-  for (const response of all) {
-    isRejection(t, response, { status: 503, error: busy, challenge: null })
-    t.equal(response.headers['retry-after'], '5')
-  }
-  t.equal(app.authn.stats().hashing.rejected, 3)
-  watch.hold(false)
-  isWelcome(t, await blocker, 'bob')
 })
 
 t.test('all requests that share a failed bcrypt run get a 500', async (t) => {

@@ -1,10 +1,8 @@
 // program: requests
-import { connect } from 'node:http2'
-import type { AddressInfo } from 'node:net'
 import bcrypt from 'bcrypt'
-import Fastify, { type FastifyInstance } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import t from 'tap'
-import { authn, type AuthnOptions } from '../../lib/index.js'
+import type { AuthnOptions } from '../../lib/index.js'
 import { appWith, basic, cost, secret, userService } from '../helpers/app.js'
 import {
   deferred,
@@ -72,13 +70,7 @@ t.test('login and Basic together run at most hashing.concurrency bcrypts at once
         const running = Math.min(left, concurrency)
         await until(() => watch.running.length === running, 'the next one runs')
         await until(() => waitingIn(app) === left - running, 'the others have come to the queue')
-        t.strictSame(stats(app), {
-          running,
-          waiting: left - running,
-          rejected: 0,
-          memory: 0,
-          replaced: 0,
-        })
+        t.match(stats(app), { running, waiting: left - running, rejected: 0 })
         watch.running[0]?.finish()
         await settle()
       }
@@ -211,76 +203,38 @@ t.test('bcrypt does not run for a client that leaves while its user is looked up
   t.strictSame(watch.passwords(), ['password1'])
 })
 
-t.test('bcrypt does not run for an HTTP/2 stream that is closed while it waits', async (t) => {
+t.test('one client, also a /48, gets a quarter of the queue, others the rest', async (t) => {
   const watch = watchBcrypt(t, true)
-  const app = Fastify({ http2: true })
-  t.teardown(() => app.close())
-  const { handler } = probe()
-  await app.register(authn, options({ concurrency: 1 }))
-  app.get('/', { config: { auth: { use: 'basic' } } }, handler as never)
-  await app.listen({ host: '127.0.0.1', port: 0 })
-  const session = connect(`http://127.0.0.1:${(app.server.address() as AddressInfo).port}`)
-  t.teardown(() => session.destroy())
-  const ask = (id: number) => {
-    const stream = session.request({ ':path': '/', ...header(id) })
-    const status = new Promise((resolve) => {
-      stream.on('response', (headers) => resolve(headers[':status']))
-      for (const event of ['error', 'close']) stream.on(event, () => resolve('closed'))
-    })
-    stream.resume()
-    stream.end()
-    return { stream, status }
-  }
-  const stats = (): { waiting: number } => app.authn.stats().hashing
-  const first = ask(0)
-  await until(() => watch.running.length === 1, 'one runs')
-  const second = ask(1)
-  await until(() => stats().waiting === 1, 'one waits')
-  const third = ask(2)
-  await until(() => stats().waiting === 2, 'another one waits')
-  second.stream.close(8)
-  await until(() => stats().waiting === 1, 'the server has seen that it is closed')
+  const app = await appWith(t, options({ concurrency: 1, maxQueue: 8, maxWait: 60 }))
+  const enter = (id: number, remoteAddress: string) => fateOf(signIn(app, id, { remoteAddress }))
+  const waiting = (): number => app.authn.stats().hashing.waiting
+  const rejected = (): number => app.authn.stats().hashing.rejected
+  const greedy = [0, 1, 2, 3, 4].map((id) => enter(id, `2001:db8:0:${id}::1`))
+  await until(() => waiting() === 2 && rejected() === 2, 'one runs, two wait, two are rejected')
+  const others = [5, 6, 7].map((id) => enter(id, `192.0.2.${id}`))
+  await until(() => waiting() === 5, 'others wait')
   watch.hold(false)
-  t.strictSame(await Promise.all([first.status, second.status, third.status]), [200, 'closed', 200])
-  t.strictSame(watch.passwords(), ['password0', 'password2'])
-  session.close()
+  await until(() => [...greedy, ...others].every(({ state }) => state === 'resolved'), 'all end')
+  const statuses = [...greedy, ...others].map(({ value }) => (value as AnyResponse).statusCode)
+  t.strictSame(statuses, [200, 200, 200, 503, 503, 200, 200, 200])
+  t.equal((await signIn(app, 0, { remoteAddress: '2001:db8::9' })).statusCode, 200, 'they left')
+
+  for (const [maxQueue, places] of [
+    [0, 0],
+    [1, 1],
+    [3, 1],
+  ] as const) {
+    const held = watchBcrypt(t, true)
+    const small = await appWith(t, options({ concurrency: 1, maxQueue, maxWait: 60 }))
+    const all = [0, 1, 2].map((id) => signIn(small, id))
+    await until(
+      () => small.authn.stats().hashing.rejected === 2 - places,
+      'the others are rejected',
+    )
+    held.hold(false)
+    t.strictSame(tally(await Promise.all(all)), { 200: 1 + places, 503: 2 - places })
+  }
 })
-
-t.test(
-  'one client, also a /48 of IPv6, gets a quarter of the queue, and others get the rest',
-  async (t) => {
-    const watch = watchBcrypt(t, true)
-    const app = await appWith(t, options({ concurrency: 1, maxQueue: 8, maxWait: 60 }))
-    const enter = (id: number, remoteAddress: string) => fateOf(signIn(app, id, { remoteAddress }))
-    const waiting = (): number => app.authn.stats().hashing.waiting
-    const rejected = (): number => app.authn.stats().hashing.rejected
-    const greedy = [0, 1, 2, 3, 4].map((id) => enter(id, `2001:db8:0:${id}::1`))
-    await until(() => waiting() === 2 && rejected() === 2, 'one runs, two wait, two are rejected')
-    const others = [5, 6, 7].map((id) => enter(id, `192.0.2.${id}`))
-    await until(() => waiting() === 5, 'others wait')
-    watch.hold(false)
-    await until(() => [...greedy, ...others].every(({ state }) => state === 'resolved'), 'all end')
-    const statuses = [...greedy, ...others].map(({ value }) => (value as AnyResponse).statusCode)
-    t.strictSame(statuses, [200, 200, 200, 503, 503, 200, 200, 200])
-    t.equal((await signIn(app, 0, { remoteAddress: '2001:db8::9' })).statusCode, 200, 'they left')
-
-    for (const [maxQueue, places] of [
-      [0, 0],
-      [1, 1],
-      [3, 1],
-    ] as const) {
-      const held = watchBcrypt(t, true)
-      const small = await appWith(t, options({ concurrency: 1, maxQueue, maxWait: 60 }))
-      const all = [0, 1, 2].map((id) => signIn(small, id))
-      await until(
-        () => small.authn.stats().hashing.rejected === 2 - places,
-        'the others are rejected',
-      )
-      held.hold(false)
-      t.strictSame(tally(await Promise.all(all)), { 200: 1 + places, 503: 2 - places })
-    }
-  },
-)
 
 t.test('logins in flight finish or are rejected when the app closes', async (t) => {
   const watch = watchBcrypt(t, true)
@@ -299,11 +253,5 @@ t.test('logins in flight finish or are rejected when the app closes', async (t) 
   await until(() => fates.every(({ state }) => state === 'resolved'), 'each has an answer')
   t.strictSame(tally(await Promise.all(all)), { 200: 4, 503: people.length - 4 })
   t.equal(watch.runs.length, 4)
-  t.strictSame(stats(app), {
-    running: 0,
-    waiting: 0,
-    rejected: people.length - 4,
-    memory: 0,
-    replaced: 0,
-  })
+  t.match(stats(app), { running: 0, waiting: 0, rejected: people.length - 4 })
 })

@@ -31,8 +31,7 @@ async function post(url: string, payload: object, cookie = '') {
 }
 const me = async (cookie: string) => app.inject({ url: '/me', headers: { cookie } })
 const letters = (): Letter[] => outbox.splice(0)
-const kindsOf = (all: readonly Letter[]): string[] =>
-  all.map(({ to, subject }) => `${subject}: ${to}`)
+const kindsOf = (all: readonly Letter[]) => all.map(({ to, subject }) => `${subject}: ${to}`)
 
 async function signUp(email: string): Promise<string> {
   letters()
@@ -57,10 +56,7 @@ t.test('a user signs up, and the link works once', async (t) => {
   )
   const done = all.find(({ statusCode }) => statusCode === 200) ?? response
   t.strictSame(statusesOf(all), [200, 400, 400, 400, 400])
-  t.strictSame((await me(cookiesOf(done))).json(), {
-    id: 1,
-    email: 'alice@shop.example',
-  })
+  t.strictSame((await me(cookiesOf(done))).json(), { id: 1, email: 'alice@shop.example' })
 })
 
 t.test('a change of the address needs the password and the new mailbox', async (t) => {

@@ -62,8 +62,7 @@ async function setUp(t: Test) {
     })
     return String(body.token)
   }
-  const asAlice = async (): Promise<string> =>
-    String((await impersonate(await logIn('root'), ids.alice)).body.token)
+  const asAlice = async () => String((await impersonate(await logIn('root'), ids.alice)).body.token)
   const sign = (claims: Record<string, unknown>, header = { typ }): string =>
     String(app.jwtService.generateTokenWithClaims(claims, undefined, header))
   return { app, people, change, lines, send, impersonate, logIn, asAlice, sign }
@@ -79,10 +78,8 @@ t.test('an admin gets the view of a user, and both names are audited', async (t)
   t.match({ status, body }, { status: 200, body: { token: String, expiresIn: 600 } })
   t.strictSame(Object.keys(body).toSorted(), ['expiresIn', 'token'], 'no refresh token')
   const both = { user: ids.alice, actor: ids.root }
-  t.match(
-    lines.find((line) => line.reason === reason),
-    both,
-  )
+  const found = lines.find((line) => line.reason === reason)
+  t.match(found, both)
 
   const token = String(body.token)
   const claims = JSON.parse(
@@ -100,10 +97,8 @@ t.test('an admin gets the view of a user, and both names are audited', async (t)
   t.equal((await send('GET', '/notes', token)).status, 200)
   lines.length = 0
   t.equal((await send('POST', '/notes', token)).status, 403, 'only the scope to read')
-  t.ok(
-    lines.some((line) => line.user === both.user && line.actor === both.actor),
-    'the rejection too',
-  )
+  const seen = lines.some((line) => line.user === both.user && line.actor === both.actor)
+  t.ok(seen, 'the rejection too')
   t.strictSame(audited, [
     { ...both, request: 'GET /me', allowed: true },
     { ...both, request: 'GET /notes', allowed: true },

@@ -45,8 +45,6 @@ t.test('a code comes after the password, and opens what is marked', async (t) =>
   const { token }: { token: string } = (next.body as { secondFactor: never }).secondFactor
   const all = [1, 2, 3].map(() => post('/login/second-factor', { token, code: recoveryCodes[0] }))
   const statuses = (await Promise.all(all)).map(({ status }) => status)
-  t.strictSame(
-    statuses.toSorted((a, b) => a - b),
-    [200, 403, 403],
-  )
+  const found = statuses.toSorted((a, b) => a - b)
+  t.strictSame(found, [200, 403, 403])
 })

@@ -16,8 +16,7 @@ const current = (): unknown => nameOf({ user: userFromContext() })
 const both = (request: FastifyRequest) => ({ request: nameOf(request), context: current() })
 const anonymous = { request: null, context: null }
 
-const tokenOf = (app: FastifyInstance, name: string): Record<string, string> =>
-  bearer(app.jwtService.generateToken(name))
+const tokenOf = (app: FastifyInstance, name: string) => bearer(app.jwtService.generateToken(name))
 
 /** The users of the context in everything that a handler can start. */
 async function lookEverywhere(): Promise<unknown[]> {
@@ -55,58 +54,55 @@ async function lookEverywhere(): Promise<unknown[]> {
   return seen
 }
 
-t.test(
-  'each of two requests at once finds its own user in all that its handler starts',
-  async (t) => {
-    // Both requests are in the handler at the same time.
-    let waiting = 0
-    let meeting = deferred()
-    const meet = async (request: FastifyRequest): Promise<object> => {
-      waiting += 1
-      if (waiting === 2) {
-        waiting = 0
-        meeting.resolve()
-        meeting = deferred()
-      } else await meeting.promise
-      const seen = await lookEverywhere()
-      const isSame = request.user === userFromContext()
-      return { seen: [...new Set(seen)], places: seen.length, request: nameOf(request), isSame }
-    }
-    const app = await appWith(t, standardOptions(), (app) => {
-      app.addHook('onSend', async (_, reply, payload) => {
-        reply.header('x-on-send', String(current()))
-        return payload
-      })
-      for (const use of ['jwt', 'basic'] as const) {
-        const method = ['GET', 'POST']
-        app.route({ method, url: `/${use}`, config: { auth: { use } }, handler: meet })
-      }
+t.test('each of two requests at once finds its own user in what its handler starts', async (t) => {
+  // Both requests are in the handler at the same time.
+  let waiting = 0
+  let meeting = deferred()
+  const meet = async (request: FastifyRequest): Promise<object> => {
+    waiting += 1
+    if (waiting === 2) {
+      waiting = 0
+      meeting.resolve()
+      meeting = deferred()
+    } else await meeting.promise
+    const seen = await lookEverywhere()
+    const isSame = request.user === userFromContext()
+    return { seen: [...new Set(seen)], places: seen.length, request: nameOf(request), isSame }
+  }
+  const app = await appWith(t, standardOptions(), (app) => {
+    app.addHook('onSend', async (_, reply, payload) => {
+      reply.header('x-on-send', String(current()))
+      return payload
     })
-    const port = await listen(app)
-    const credentials = {
-      jwt: (name: 'alice' | 'bob') => tokenOf(app, name),
-      basic: (name: 'alice' | 'bob') => basic(name, passwords[name]),
+    for (const use of ['jwt', 'basic'] as const) {
+      const method = ['GET', 'POST']
+      app.route({ method, url: `/${use}`, config: { auth: { use } }, handler: meet })
     }
-    const post = {
-      method: 'POST',
-      type: { 'content-type': 'application/json' },
-      body: JSON.stringify({ text: 'x'.repeat(300_000) }),
-    }
-    for (const [use, headersOf] of Object.entries(credentials)) {
-      for (const { type, ...more } of [{ type: {} }, post]) {
-        const ask = async (name: 'alice' | 'bob'): Promise<void> => {
-          const headers = { ...headersOf(name), ...type }
-          const response = await send(port, { path: `/${use}`, headers, ...more })
-          t.equal(response.headers['x-on-send'], name)
-          const found = JSON.parse(response.body) as object
-          t.strictSame(found, { seen: [name], places: 10, request: name, isSame: true }, use)
-        }
-        await Promise.all([ask('alice'), ask('bob')])
+  })
+  const port = await listen(app)
+  const credentials = {
+    jwt: (name: 'alice' | 'bob') => tokenOf(app, name),
+    basic: (name: 'alice' | 'bob') => basic(name, passwords[name]),
+  }
+  const post = {
+    method: 'POST',
+    type: { 'content-type': 'application/json' },
+    body: JSON.stringify({ text: 'x'.repeat(300_000) }),
+  }
+  for (const [use, headersOf] of Object.entries(credentials)) {
+    for (const { type, ...more } of [{ type: {} }, post]) {
+      const ask = async (name: 'alice' | 'bob'): Promise<void> => {
+        const headers = { ...headersOf(name), ...type }
+        const response = await send(port, { path: `/${use}`, headers, ...more })
+        t.equal(response.headers['x-on-send'], name)
+        const found = JSON.parse(response.body) as object
+        t.strictSame(found, { seen: [name], places: 10, request: name, isSame: true }, use)
       }
+      await Promise.all([ask('alice'), ask('bob')])
     }
-    t.equal(userFromContext(), null, 'anonymous outside of requests')
-  },
-)
+  }
+  t.equal(userFromContext(), null, 'anonymous outside of requests')
+})
 
 t.test('hooks, sent streams and timers after the response find the user', async (t) => {
   const seen: Record<string, unknown> = {}

@@ -6,9 +6,7 @@ import { appWith, bearer, standardOptions } from '../helpers/app.js'
 t.test('request.bearerToken() returns a well-formed Bearer token, or null', async (t) => {
   const app = await appWith(t, standardOptions(), (app) => {
     app.get('/', (request) => ({ token: request.bearerToken() }))
-    app.get('/closed', { config: { auth: true } }, (request) => ({
-      token: request.bearerToken(),
-    }))
+    app.get('/closed', { config: { auth: true } }, (request) => ({ token: request.bearerToken() }))
   })
   const cases: [string | undefined, string | null][] = [
     [undefined, null],

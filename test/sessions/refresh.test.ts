@@ -25,9 +25,7 @@ async function setting(t: Test, options: Partial<AuthnOptions> = {}) {
 }
 
 t.test('a route of the app refreshes, rejects and throttles as the plugin does', async (t) => {
-  const { exchange, login, me, store, refresh } = await setting(t, {
-    throttle: { perAddress: 6 },
-  })
+  const { exchange, login, me, store, refresh } = await setting(t, { throttle: { perAddress: 6 } })
   const [successes, failures] = [eventsOf(t, 'success'), eventsOf(t, 'failure')]
   const first = await login()
   const response = await exchange(first.refreshToken)
@@ -71,8 +69,7 @@ t.test('login.body renames the members of a login and a refresh', async (t) => {
     }),
   }
   const { post, me, exchange } = await setting(t, { login })
-  const read = (response: AnyResponse): Record<string, string> =>
-    JSON.parse(response.body) as Record<string, string>
+  const read = (response: AnyResponse) => JSON.parse(response.body) as Record<string, string>
   const first = read(await post('/auth/token', alice))
   t.strictSame(Object.keys(first), ['access_token', 'refresh_token', 'expiresIn'])
   const second = read(await post('/auth/renew', { refreshToken: first.refresh_token }))

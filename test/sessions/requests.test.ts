@@ -85,29 +85,26 @@ t.test('a login and a refresh return two tokens each, and a logout revokes all',
   })
 })
 
-t.test(
-  'a logout needs no user service, unless a check of tokens asks about the user',
-  async (t) => {
-    for (const [validAfterField, status] of [
-      [undefined, 204],
-      ['tokensValidAfter', 500],
-    ] as const) {
-      const service = userService(users.map((user) => ({ ...user, tokensValidAfter: null })))
-      let isDown = false
-      const findByUsername: typeof service.findByUsername = async (name, request) => {
-        if (isDown) throw new Error('database is away')
-        return service.findByUsername(name, request)
-      }
-      const jwt = { secret, ...(validAfterField && { validAfterField }) }
-      const { login, post } = await setting(t, {}, { userService: { findByUsername }, jwt })
-      const [first, second] = [await login(), await login()]
-      isDown = true
-      const byAccess = await post('/logout', undefined, bearer(first.token))
-      const byRefresh = await post('/logout', { refreshToken: second.refreshToken })
-      t.strictSame([byAccess.statusCode, byRefresh.statusCode], [status, status])
+t.test('a logout needs no user service, unless a check of tokens asks it', async (t) => {
+  for (const [validAfterField, status] of [
+    [undefined, 204],
+    ['tokensValidAfter', 500],
+  ] as const) {
+    const service = userService(users.map((user) => ({ ...user, tokensValidAfter: null })))
+    let isDown = false
+    const findByUsername: typeof service.findByUsername = async (name, request) => {
+      if (isDown) throw new Error('database is away')
+      return service.findByUsername(name, request)
     }
-  },
-)
+    const jwt = { secret, ...(validAfterField && { validAfterField }) }
+    const { login, post } = await setting(t, {}, { userService: { findByUsername }, jwt })
+    const [first, second] = [await login(), await login()]
+    isDown = true
+    const byAccess = await post('/logout', undefined, bearer(first.token))
+    const byRefresh = await post('/logout', { refreshToken: second.refreshToken })
+    t.strictSame([byAccess.statusCode, byRefresh.statusCode], [status, status])
+  }
+})
 
 t.test('a refresh token works again for 10 s, and its use later revokes all tokens', async (t) => {
   const { login, refresh, me, advance, app } = await setting(t)

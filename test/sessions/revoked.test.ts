@@ -88,9 +88,7 @@ t.test('a person reads that they were logged out, in their language', async (t) 
   let since: Date | null = null
   const app = await sessionApp(t, {
     jwt: { secret, validAfterField: 'since' },
-    userService: {
-      findByUsername: (name) => ({ name: String(name), password: null, since }),
-    },
+    userService: { findByUsername: (name) => ({ name: String(name), password: null, since }) },
   })
   const challenge = tokenChallenge('The token is invalid')
   const now = Math.floor(Date.now() / 1000)

@@ -54,8 +54,7 @@ t.test('a query function without its pool is logged, or makes startup fail', asy
 })
 
 const sqlOf = (query: SqlQuery): SessionStoreFactory => sqlSessions({ query, prefix: 'shop' })
-const sqlOfPool = (pool: Pool): SessionStoreFactory =>
-  sqlOf((text, params) => pool.query(text, params))
+const sqlOfPool = (pool: Pool) => sqlOf((text, params) => pool.query(text, params))
 
 /** The errors that an app has logged until it was ready. */
 async function errorsOf(t: Test, store: SessionStoreFactory) {

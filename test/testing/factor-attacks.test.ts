@@ -46,10 +46,7 @@ async function attacked(
   const given = broken?.(update, table)
   const setting = await factorApp(
     t,
-    {
-      remember: 86_400,
-      update: (...all) => (isBroken && given ? given(...all) : update(...all)),
-    },
+    { remember: 86_400, update: (...all) => (isBroken && given ? given(...all) : update(...all)) },
     {
       userService: {
         async findByUsername(name: string | number) {

@@ -127,16 +127,6 @@ t.test('two processes share counters in Redis, and count alone without it', { sk
     }
   })
 
-  await t.test('the counters are shared again when Redis is back', async (t) => {
-    await redis.start()
-    await redisIs(both, true)
-    for (let count = 0; count < 10; count += 1) {
-      const { statusCode } = await (both[count % 2] as AppProcess).login('dave', `guess ${count}`)
-      t.equal(statusCode, 401)
-    }
-    for (const { login } of both) isRejection(t, await login(...right('dave')), throttled)
-  })
-
   await t.test('both processes end with status 0 and no other errors in the log', async (t) => {
     for (const process of both) {
       const errors = (await process.lines()).filter(({ level, msg }) => {

@@ -143,29 +143,26 @@ for (const use of uses) {
     t.equal((await enter('alice', 'wonderland')).statusCode, 429, 'the address is full')
   })
 
-  t.test(
-    `${use}: concurrent guesses exceed the limit by at most hashing.concurrency`,
-    async (t) => {
-      const [concurrency, sent] = [3, 40]
-      for (const name of ['alice', 'nobody']) {
-        const watch = watchBcrypt(t, true)
-        const hashing = { cost, concurrency, maxQueue: 4 * sent }
-        const { app, enter } = await setting(t, use, undefined, {}, { hashing })
-        const all = Array.from({ length: sent }, (_, count) => enter(name, `guess ${count}`))
-        const waiting = sent - concurrency
-        await until(() => app.authn.stats().hashing.waiting === waiting, 'all have come')
-        while (app.authn.stats().hashing.running > 0) {
-          for (const run of watch.running) run.finish(false)
-          await settle(1)
-        }
-        const { 401: checked = 0, 429: rejected = 0 } = tally(await Promise.all(all))
-        t.equal(checked + rejected, sent)
-        t.ok(checked >= 10 && checked <= 10 + concurrency, `${checked} were checked`)
-        t.equal(watch.runs.length, checked)
-        t.equal(app.authn.stats().throttled, rejected)
+  t.test(`${use}: concurrent guesses exceed it by at most hashing.concurrency`, async (t) => {
+    const [concurrency, sent] = [3, 40]
+    for (const name of ['alice', 'nobody']) {
+      const watch = watchBcrypt(t, true)
+      const hashing = { cost, concurrency, maxQueue: 4 * sent }
+      const { app, enter } = await setting(t, use, undefined, {}, { hashing })
+      const all = Array.from({ length: sent }, (_, count) => enter(name, `guess ${count}`))
+      const waiting = sent - concurrency
+      await until(() => app.authn.stats().hashing.waiting === waiting, 'all have come')
+      while (app.authn.stats().hashing.running > 0) {
+        for (const run of watch.running) run.finish(false)
+        await settle(1)
       }
-    },
-  )
+      const { 401: checked = 0, 429: rejected = 0 } = tally(await Promise.all(all))
+      t.equal(checked + rejected, sent)
+      t.ok(checked >= 10 && checked <= 10 + concurrency, `${checked} were checked`)
+      t.equal(watch.runs.length, checked)
+      t.equal(app.authn.stats().throttled, rejected)
+    }
+  })
 }
 
 t.test('failures count for X-Forwarded-For only if the proxy is trusted', async (t) => {
@@ -173,8 +170,7 @@ t.test('failures count for X-Forwarded-For only if the proxy is trusted', async 
   const via = (client: string): Asking => ({ ip: proxy, headers: { 'x-forwarded-for': client } })
   const { enter } = await setting(t, 'login', { perUsername: 2 }, { trustProxy: proxy })
   await guess(t, enter, 2, 'alice', via('192.0.2.1'))
-  const status = async (asking: Asking): Promise<number> =>
-    (await enter('alice', 'wonderland', asking)).statusCode
+  const status = async (asking: Asking) => (await enter('alice', 'wonderland', asking)).statusCode
   t.equal(await status(via('192.0.2.1')), 429)
   t.equal(await status(via('203.0.113.9, 192.0.2.1')), 429, 'what the client itself sent')
   t.equal(await status(via('192.0.2.2')), 200)

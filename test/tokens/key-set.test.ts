@@ -76,10 +76,8 @@ t.test('reloadEvery does not keep a process alive, and close() stops it', async 
   const { file } = await keySetFile(t, [a])
   const service = await new JwtService({ keys: file, reloadEvery: 0.01 }).load()
   await until(() => service.stats().keys.reloads > 0, 'it was read again')
-  t.strictSame(
-    process.getActiveResourcesInfo().filter((name) => name === 'Timeout'),
-    [],
-  )
+  const found = process.getActiveResourcesInfo().filter((name) => name === 'Timeout')
+  t.strictSame(found, [])
   service.close()
   const early = new JwtService({ keys: file, reloadEvery: 0.01 })
   early.close()

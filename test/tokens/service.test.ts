@@ -275,10 +275,8 @@ t.test('reload() may drop the key of a method that no route requires', async (t)
   await service.reload()
   const token = service.generateTokenWithClaims({ sub: 'a' }, 'ES384')
   t.equal(service.verify(token, 'ES384').sub, 'a')
-  t.match(
-    thrownBy(() => service.generateTokenWithClaims({ sub: 'a' }, 'ES256')).message,
-    'is on the curve secp384r1, but ES256 needs prime256v1',
-  )
+  const found = thrownBy(() => service.generateTokenWithClaims({ sub: 'a' }, 'ES256')).message
+  t.match(found, 'is on the curve secp384r1, but ES256 needs prime256v1')
   t.equal(thrownBy(() => service.verify(token, 'ES256')).code, invalid)
 })
 

@@ -141,11 +141,7 @@ t.test('a missing driver exits with 1 and names the package', async (t) => {
 })
 
 /** Shows and revokes what is in a store. */
-async function listAndRevoke(
-  t: Test,
-  run: (words: string) => Promise<Ran>,
-  store: SessionStore,
-): Promise<void> {
+async function listAndRevoke(t: Test, run: (words: string) => Promise<Ran>, store: SessionStore) {
   const sub = 'alice'
   const sessions = [newSession({ sub }), newSession({ sub }), newSession({ sub: 'bob' })]
   for (const session of sessions) await store.create(session)

@@ -16,8 +16,7 @@ import type { NewSession, SessionStore } from '../../../types/sessions.js'
 const log = { error: () => undefined } as unknown as FastifyBaseLogger
 
 /** A store as requests use it, with its time-out. */
-const clientOf = (store: SessionStore): StoreClient<SessionStore> =>
-  new StoreClient(store, log, 'unavailable', 5)
+const clientOf = (store: SessionStore) => new StoreClient(store, log, 'unavailable', 5)
 
 /** Watches a store, and keeps what it tells. */
 function watched(t: Test, store: SessionStore): Promise<Told> {

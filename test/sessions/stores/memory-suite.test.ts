@@ -14,126 +14,93 @@ t.test('memorySessions() passes sessionStoreSuite()', async (t) => {
 type Change = (store: SessionStore) => Partial<SessionStore>
 
 /** Stores with one fault each, and the case that finds it. */
-const faulty: Readonly<Record<string, readonly [change: Change, caseName: RegExp]>> = {
-  'an idle time that is ignored': [
-    (store) => ({ create: (given) => store.create({ ...given, idle: 1000 }) }),
-    /idle time/,
+const faulty: Record<string, [change: Change, caseName: RegExp]> = {}
+const fault = (title: string, caseName: RegExp, change: Change): unknown =>
+  (faulty[title] = [change, caseName])
+fault('an idle time that is ignored', /idle time/, (store) => ({
+  create: (given) => store.create({ ...given, idle: 1000 }),
+}))
+fault('a lifetime without end', /end of its lifetime/, (store) => ({
+  create: (given) => store.create({ ...given, lifetime: 1000 }),
+}))
+fault('digests in what is found', /is found, as it was given/, (store) => ({
+  async find(handle) {
+    const { session, now } = await store.find(handle)
+    return { now, session: session && { ...session, handle } }
+  },
+}))
+fault('strings that are trimmed', /strings come back/, (store) => ({
+  create: (given) => store.create({ ...given, data: given.data.trim() }),
+}))
+fault('the oldest first', /the newest first/, (store) => ({
+  list: async (sub) => (await store.list(sub)).toReversed(),
+}))
+fault('another successor for each request', /the same successor|200 uses/, (store) => ({
+  async swap(swap) {
+    const result = await store.swap(swap)
+    return result.outcome === 'repeated' ? { ...result, sealed: swap.sealed } : result
+  },
+}))
+fault('a grace that does not end', /after the grace|without a grace/, (store) => ({
+  swap: (swap) => store.swap({ ...swap, grace: 1000 }),
+}))
+fault('no grace', /same successor/, (store) => ({
+  swap: (swap) => store.swap({ ...swap, grace: 0 }),
+}))
+fault('revocations that are kept as long as the caller says', /largest time/, (store) => ({
+  create: (given) => store.create({ ...given, revocationTtl: 0 }),
+}))
+fault('sessions without end', /beyond maxPerUser/, (store) => ({
+  create: (given) => store.create({ ...given, maxPerUser: 1000 }),
+}))
+fault('revocations of users that are not reported', /all sessions of a user is told/, (store) => ({
+  create: async (given) => ({ ...(await store.create(given)), userRevocation: null }),
+}))
+fault('revocations of users without their process', /all sessions of a user is told/, (store) => ({
+  revoke: (which, ttl) => store.revoke(which, ttl, 'someone'),
+}))
+fault('a deadline that is ignored', /after its deadline/, (store) => ({
+  swap: (swap) => store.swap({ ...swap, deadline: Number.MAX_VALUE }),
+}))
+fault('a swap for each request', /200 uses/, (store) => ({
+  async swap(swap) {
+    const result = await store.swap(swap)
+    if (result.outcome !== 'repeated') return result
+    return { outcome: 'swapped', session: result.session, now: result.now }
+  },
+}))
+fault('revocations that are not counted once', /revoked by its sid/, (store) => ({
+  revoke: async (which, ttl) => [
+    ...(await store.revoke(which, ttl)),
+    { sid: 'sid' in which ? which.sid : '', until: 1 },
   ],
-  'a lifetime without end': [
-    (store) => ({ create: (given) => store.create({ ...given, lifetime: 1000 }) }),
-    /end of its lifetime/,
-  ],
-  'digests in what is found': [
-    (store) => ({
-      async find(handle) {
-        const { session, now } = await store.find(handle)
-        return { now, session: session && { ...session, handle } }
+}))
+fault('revocations of one session only', /all sessions of a user/, (store) => ({
+  async revoke(which, ttl) {
+    const [first] = 'sub' in which ? await store.list(which.sub) : []
+    return store.revoke(first === undefined ? which : { sid: first.sid }, ttl)
+  },
+}))
+fault('earlier revocations that are not reported', /revoked before is reported/, (store) => ({
+  watch(watcher) {
+    let isReady = false
+    store.watch({
+      revoked: (list, now) => void (isReady && watcher.revoked(list, now)),
+      caughtUp: () => {
+        isReady = true
+        watcher.caughtUp()
       },
-    }),
-    /is found, as it was given/,
-  ],
-  'strings that are trimmed': [
-    (store) => ({ create: (given) => store.create({ ...given, data: given.data.trim() }) }),
-    /strings come back/,
-  ],
-  'the oldest first': [
-    (store) => ({ list: async (sub) => (await store.list(sub)).toReversed() }),
-    /the newest first/,
-  ],
-  'another successor for each request': [
-    (store) => ({
-      async swap(swap) {
-        const result = await store.swap(swap)
-        return result.outcome === 'repeated' ? { ...result, sealed: swap.sealed } : result
-      },
-    }),
-    /the same successor|200 uses/,
-  ],
-  'a grace that does not end': [
-    (store) => ({ swap: (swap) => store.swap({ ...swap, grace: 1000 }) }),
-    /after the grace|without a grace/,
-  ],
-  'no grace': [
-    (store) => ({ swap: (swap) => store.swap({ ...swap, grace: 0 }) }),
-    /same successor/,
-  ],
-  'revocations that are kept as long as the caller says': [
-    (store) => ({ create: (given) => store.create({ ...given, revocationTtl: 0 }) }),
-    /largest time/,
-  ],
-  'sessions without end': [
-    (store) => ({ create: (given) => store.create({ ...given, maxPerUser: 1000 }) }),
-    /beyond maxPerUser/,
-  ],
-  'revocations of users that are not reported': [
-    (store) => ({
-      create: async (given) => ({ ...(await store.create(given)), userRevocation: null }),
-    }),
-    /all sessions of a user is told/,
-  ],
-  'revocations of users without their process': [
-    (store) => ({ revoke: (which, ttl) => store.revoke(which, ttl, 'someone') }),
-    /all sessions of a user is told/,
-  ],
-  'a deadline that is ignored': [
-    (store) => ({ swap: (swap) => store.swap({ ...swap, deadline: Number.MAX_VALUE }) }),
-    /after its deadline/,
-  ],
-  'a swap for each request': [
-    (store) => ({
-      async swap(swap) {
-        const result = await store.swap(swap)
-        if (result.outcome !== 'repeated') return result
-        return { outcome: 'swapped', session: result.session, now: result.now }
-      },
-    }),
-    /200 uses/,
-  ],
-  'revocations that are not counted once': [
-    (store) => ({
-      revoke: async (which, ttl) => [
-        ...(await store.revoke(which, ttl)),
-        { sid: 'sid' in which ? which.sid : '', until: 1 },
-      ],
-    }),
-    /revoked by its sid/,
-  ],
-  'revocations of one session only': [
-    (store) => ({
-      async revoke(which, ttl) {
-        const [first] = 'sub' in which ? await store.list(which.sub) : []
-        return store.revoke(first === undefined ? which : { sid: first.sid }, ttl)
-      },
-    }),
-    /all sessions of a user/,
-  ],
-  'earlier revocations that are not reported': [
-    (store) => ({
-      watch(watcher) {
-        let isReady = false
-        store.watch({
-          revoked: (list, now) => void (isReady && watcher.revoked(list, now)),
-          caughtUp: () => {
-            isReady = true
-            watcher.caughtUp()
-          },
-          lost: (error) => watcher.lost(error),
-        })
-      },
-    }),
-    /revoked before is reported/,
-  ],
-  'a store that says that it is away, and is not': [
-    (store) => ({
-      watch(watcher) {
-        watcher.lost(new Error('away'))
-        store.watch(watcher)
-      },
-    }),
-    /within a second/,
-  ],
-  'a store that cannot be closed': [() => ({ close: async () => undefined }), /was closed/],
-}
+      lost: (error) => watcher.lost(error),
+    })
+  },
+}))
+fault('a store that says that it is away, and is not', /within a second/, (store) => ({
+  watch(watcher) {
+    watcher.lost(new Error('away'))
+    store.watch(watcher)
+  },
+}))
+fault('a store that cannot be closed', /was closed/, () => ({ close: async () => undefined }))
 
 t.test('sessionStoreSuite() finds every fault of a store', async (t) => {
   await everyFaultIsFound(t, faulty, (change) =>

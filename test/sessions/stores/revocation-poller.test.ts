@@ -33,7 +33,7 @@ function heldStore(t: Test) {
   return { poller, told, asked, polls }
 }
 const revocation = { sid: 's', until: 2 }
-const page = (cursor: string, revocations = [revocation]): RevocationPage => ({
+const page = (cursor: string, revocations = [revocation]) => ({
   revocations,
   now: 1,
   cursor,

@@ -16,8 +16,6 @@ import { nodeArguments, programOf } from '../helpers/project.js'
 import { redisServer } from '../helpers/redis-server.js'
 import { pairOf } from '../helpers/sessions.js'
 
-t.setTimeout(120_000)
-
 const dora = 'dora@example.com'
 const invalid = '400 ERR_AUTH_LINK_INVALID'
 const tooMany = '429 ERR_AUTH_TOO_MANY_MAILS'

@@ -156,9 +156,13 @@ for (const [kind, open] of Object.entries({ Redis: sharedRedis, PostgreSQL: shar
           const revokedAt = performance.now()
           t.equal((await one.use(key)).statusCode, 401, 'at once where it was revoked')
           let sent = revokedAt
-          for (; (await other.use(key)).statusCode === 200; sent = performance.now())
+          let last = revokedAt
+          for (; (await other.use(key)).statusCode === 200; sent = performance.now()) {
+            last = sent
             await later(20)
-          delays.push(sent - revokedAt)
+          }
+          // When the last one that passed was sent, since a busy machine answers later.
+          delays.push(last - revokedAt)
         }
         for (let wave = 0; wave < 4; wave++) await Promise.all(times(50, revokeOne))
         delays.sort((a, b) => a - b)

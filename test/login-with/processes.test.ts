@@ -1,18 +1,16 @@
 // program: its own, in npm run test:all
 // Logins with a real OpenID provider, where the sessions of an app are in Redis.
 import { fork } from 'node:child_process'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import t, { type Test } from 'tap'
 import { redisSessions } from '../../lib/sessions/index.js'
 import { appWith, passwords, standardOptions } from '../helpers/app.js'
 import { listen, nameOf, send, type AnyResponse } from '../helpers/flows.js'
+import { until } from '../helpers/load.js'
 import { clientSecret, realProvider, visitor } from '../helpers/openid-provider.js'
 import { unlessFound } from '../helpers/programs.js'
 import { nodeArguments, programOf } from '../helpers/project.js'
 import { redisServer } from '../helpers/redis-server.js'
-
-t.setTimeout(120_000)
 
 const skip = unlessFound('Redis')
 
@@ -114,13 +112,12 @@ t.test('a store that dies before the session begins is a 503, no login', { skip 
     t.equal((await open(`${url}/me`)).status, 401, 'not logged in')
     act = null
     const logIn = async () => open(await choose(`${url}/login/corp`, 'alice'))
-    let healed = await logIn()
-    // Until the client of the store is connected again.
-    for (let tries = 0; healed.status === 503 && tries < 50; tries += 1) {
-      await sleep(100)
-      healed = await logIn()
-    }
-    t.equal(healed.status, 303, 'a later login succeeds')
+    let { status } = await logIn()
+    await until(async () => {
+      if (status === 503) ({ status } = await logIn())
+      return status !== 503
+    }, 'the client of the store is connected again')
+    t.equal(status, 303, 'a later login succeeds')
     t.equal((await open(`${url}/me`)).status, 200)
   }
 })

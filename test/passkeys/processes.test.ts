@@ -10,8 +10,6 @@ import { postgresServer } from '../helpers/postgres-server.js'
 import { unlessFound } from '../helpers/programs.js'
 import { nodeArguments, programOf } from '../helpers/project.js'
 
-t.setTimeout(120_000)
-
 type Post = (path: string, body: object, headers?: Record<string, string>) => Promise<AnyResponse>
 
 /** An app in a process of its own. */

@@ -20,8 +20,6 @@ import {
   wrongCode,
 } from '../helpers/second-factor.js'
 
-t.setTimeout(120_000)
-
 const login = '/login/second-factor'
 const invalid = '403 ERR_AUTH_CODE_INVALID'
 const tokens = '200 tokens'

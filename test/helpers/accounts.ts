@@ -2,9 +2,11 @@ import bcrypt from 'bcrypt'
 import type { FastifyServerOptions } from 'fastify'
 import type { Test } from 'tap'
 import type { AccountMail, AccountsOptions, AuthnOptions } from '../../lib/index.js'
-import { appWith, bearer, cost, rawLines, secret, type TestApp } from './app.js'
-import { cookiesOf } from './cookies.js'
+import { appWith, cost, rawLines, secret, type TestApp } from './app.js'
+import { clientOver, cookieOf, sessionOf, type Client, type Headers } from './client.js'
 import type { AnyResponse } from './flows.js'
+
+export { answerOf } from './client.js'
 
 /** A stored user of {@link accountsApp}. */
 export interface AccountUser {
@@ -21,10 +23,9 @@ export const hash = bcrypt.hashSync(password, cost)
 /** The address of the pages. */
 export const pages = 'https://shop.example/account'
 
-type Headers = Record<string, string>
 type Options = Partial<Omit<AuthnOptions, 'accounts'>>
 
-export interface AccountsApp {
+export interface AccountsApp extends Client {
   readonly app: TestApp
   /** What the table holds: alice and bob, and carol, who has no password. */
   readonly table: AccountUser[]
@@ -34,34 +35,18 @@ export interface AccountsApp {
   readonly lines: string[]
   /** The user of an id, as the table holds it. */
   stored(id: number): AccountUser | undefined
-  post(url: string, body?: object | string, headers?: Headers): Promise<AnyResponse>
-  /** Sends a request. @returns {@link answerOf} its response */
-  send(url: string, body?: object | string, headers?: Headers): Promise<string>
   /** The e-mails since the last call, when all are sent. */
   mails(): Promise<AccountMail[]>
   /** The token of the last of them with a link, after a request that has to be a 202. */
   tokenOf(url: string, body: object, headers?: Headers): Promise<string>
   /** Logs alice in, or another user, without a password. @returns the header of the access token */
   logIn(id?: number): Promise<Headers>
-  /** The status of a protected route. */
-  me(headers: Headers): Promise<number>
   /** The status of a login. */
   enter(email: string, password: string): Promise<number>
 }
 
-/** What a response says: its status, and of its body the code of the error, or all that is no token. */
-export function answerOf({ statusCode, body }: AnyResponse): string {
-  if (body === '') return String(statusCode)
-  const { code, token } = JSON.parse(body) as { code?: string; token?: string }
-  return `${statusCode} ${code ?? (token === undefined ? body : 'tokens')}`
-}
-
-/** The header `Cookie` of a browser that has got this response. */
-export const jarOf = (response: AnyResponse): Headers => ({
-  cookie: cookiesOf(response)
-    .flatMap(({ name, value }) => (value === '' ? [] : [`${name}=${value}`]))
-    .join('; '),
-})
+/** The header of a browser that has got this response. */
+export const jarOf = (response: AnyResponse): Headers => ({ cookie: cookieOf(response) })
 
 /** The functions of an app over a table in memory. As a database does, they return copies and compare with what is stored. */
 export function accountsOver(table: AccountUser[]) {
@@ -172,20 +157,18 @@ export async function accountsApp(
     },
     { logger: { stream }, ...server },
   )
-  const post: AccountsApp['post'] = (url, body, headers = {}) =>
-    app.inject({ method: 'POST', url, headers, ...(body !== undefined && { payload: body }) })
+  const client = clientOver(app)
+  const { post, send } = client
   const mails = async (): Promise<AccountMail[]> => {
     await app.authn.accounts.settled()
     return sent.splice(0)
   }
-  const send: AccountsApp['send'] = async (...request) => answerOf(await post(...request))
   return {
     app,
     table,
     asked,
     lines,
-    post,
-    send,
+    ...client,
     mails,
     stored: (id) => table.find((row) => row.id === id),
     async tokenOf(...request) {
@@ -194,13 +177,7 @@ export async function accountsApp(
       if (answer !== '202 {}' || token === undefined) throw new Error(`${answer}, ${token}`)
       return token
     },
-    async logIn(id = 1) {
-      const response = await post('/begin', { id })
-      const { cookie } = jarOf(response)
-      if (cookie) return { cookie }
-      return bearer((JSON.parse(response.body) as { token: string }).token)
-    },
-    me: async (headers) => (await app.inject({ url: '/me', headers })).statusCode,
+    logIn: async (id = 1) => sessionOf(await post('/begin', { id })),
     enter: async (email, password) => (await post('/login', { email, password })).statusCode,
   }
 }

@@ -1,10 +1,13 @@
 import type { FastifyServerOptions } from 'fastify'
 import type { Test } from 'tap'
 import { appWith, logLines, standardOptions, type TestApp } from './app.js'
-import { cookiesOf, tls } from './cookies.js'
+import { cookieOf } from './client.js'
+import { tls } from './cookies.js'
 import type { AuthnOptions, LoginProviderOptions } from '../../lib/index.js'
 import type { AnyResponse } from './flows.js'
 import type { TestProvider } from './provider.js'
+
+export { cookieOf as jarOf } from './client.js'
 
 export const clientSecret = 'a secret: +/%&=? of the client'
 
@@ -37,12 +40,6 @@ export interface LoginApp {
 
 /** Whether a line `Set-Cookie` is of an attempt. */
 export const isAttempt = (line: string): boolean => line.startsWith('__Host-login-')
-
-/** The cookies that a reply sets, for the header `Cookie`. */
-export function jarOf(response: AnyResponse): string {
-  const kept = cookiesOf(response).filter(({ value }) => value !== '')
-  return kept.map(({ name, value }) => `${name}=${value}`).join('; ')
-}
 
 /** An app behind a proxy that terminates TLS, whose users log in with a provider. */
 export async function loginApp(
@@ -77,7 +74,7 @@ export async function loginApp(
     if (response.statusCode !== 303) throw new Error(`${response.statusCode}: ${response.body}`)
     const location = new URL(String(response.headers.location))
     const callback = provider.visit(location)
-    return { response, sent: location.searchParams, cookie: jarOf(response), callback }
+    return { response, sent: location.searchParams, cookie: cookieOf(response), callback }
   }
   const finish: LoginApp['finish'] = ({ callback, cookie }, change = () => undefined) => {
     const parameters = new URLSearchParams(callback.search)

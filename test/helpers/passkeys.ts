@@ -4,6 +4,7 @@ import type { AuthnOptions, Passkey, PasskeysOptions } from '../../lib/index.js'
 import { virtualPasskey, type VirtualPasskey } from '../../lib/testing/index.js'
 import { hash, password } from './accounts.js'
 import { appWith, bearer, rawLines, secret, type TestApp } from './app.js'
+import { clientOver, type Client, type Headers } from './client.js'
 
 /** A stored user of {@link passkeysApp}. */
 export interface PasskeyUser {
@@ -25,9 +26,7 @@ export interface Asked {
   publicKey: { challenge: string; excludeCredentials: object[] }
 }
 
-type Headers = Record<string, string>
-
-export interface PasskeysApp {
+export interface PasskeysApp extends Client {
   readonly app: TestApp
   readonly users: PasskeyUser[]
   /** What the table holds. */
@@ -35,7 +34,6 @@ export interface PasskeysApp {
   /** What `findByUsername` was asked for. */
   readonly found: (string | number)[]
   readonly lines: string[]
-  post(url: string, body?: object, headers?: Headers): Promise<LightMyRequestResponse>
   /** The options of a ceremony. */
   ask(url: string, headers?: Headers): Promise<Asked>
   /** The header of a session that has just proved all that changes of passkeys need. */
@@ -119,8 +117,8 @@ export async function passkeysApp(
     },
     { logger: { stream }, ...server },
   )
-  const post = async (url: string, body: object = {}, headers: Headers = {}) =>
-    app.inject({ method: 'POST', url, payload: body, headers })
+  const client = clientOver(app)
+  const post: Client['post'] = (url, body = {}, headers = {}) => client.post(url, body, headers)
   const ask = async (url: string, headers: Headers = {}): Promise<Asked> => {
     const response = await post(url, {}, headers)
     if (response.statusCode !== 200) throw new Error(`${response.statusCode} ${response.body}`)
@@ -136,6 +134,7 @@ export async function passkeysApp(
     table,
     found,
     lines,
+    ...client,
     post,
     ask,
     answer,

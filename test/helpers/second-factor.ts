@@ -4,9 +4,18 @@ import type { AnyAuthnOptions, SecondFactorEvent, SecondFactorOptions } from '..
 import { channels } from '../../lib/index.js'
 import { totpCode } from '../../lib/testing/index.js'
 import { hash, password } from './accounts.js'
-import { appWith, bearer, rawLines, secret, type TestApp } from './app.js'
-import { cookiesOf } from './cookies.js'
-import type { AnyResponse } from './flows.js'
+import { appWith, rawLines, secret, type TestApp } from './app.js'
+import {
+  bodyOf,
+  clientOver,
+  sessionOf,
+  type Client,
+  type Headers,
+  type LoginAnswer,
+} from './client.js'
+
+export { answerOf, bodyOf, sessionOf } from './client.js'
+export { claimsOf as claimsIn } from './sessions.js'
 
 /** A stored user of {@link factorApp}. */
 export interface FactorUser {
@@ -20,13 +29,6 @@ export const key = 'key-of-the-tests-key-of-the-tests-1'
 export const otherKey = 'another-key-of-the-tests-another-key'
 export const email = 'alice@example.com'
 
-type Headers = Record<string, string>
-interface LoginAnswer {
-  readonly token: string
-  readonly recoveryCodes: string[]
-  readonly secondFactor: { readonly token: string; readonly expiresIn: number }
-}
-
 /** A user whose second factor is on. */
 export interface Enabled {
   /** In Base32. */
@@ -36,15 +38,12 @@ export interface Enabled {
   readonly headers: Headers
 }
 
-export interface FactorApp {
+export interface FactorApp extends Client {
   readonly app: TestApp
   /** What the table holds: alice and bob. */
   readonly table: FactorUser[]
   readonly lines: string[]
   readonly events: SecondFactorEvent[]
-  post(url: string, body?: object, headers?: Headers): Promise<AnyResponse>
-  /** Sends a request. @returns its status, and the code of the error, `code` where it asks for one, or `tokens` */
-  send(url: string, body?: object, headers?: Headers): Promise<string>
   /** Logs in with the password. @returns the token of the 202 */
   half(user?: string): Promise<string>
   /** Logs in with the password and nothing else. @returns the header of the access token */
@@ -55,19 +54,6 @@ export interface FactorApp {
   /** The user of an id, as the table holds it. */
   stored(id?: number): FactorUser
 }
-
-/** What a response says. */
-export function answerOf({ statusCode, body }: AnyResponse): string {
-  if (body === '') return String(statusCode)
-  const { code, token, secondFactor } = JSON.parse(body) as LoginAnswer & { code?: string }
-  return `${statusCode} ${code ?? (secondFactor ? 'code' : token ? 'tokens' : body)}`
-}
-
-export const bodyOf = (response: AnyResponse): LoginAnswer =>
-  JSON.parse(response.body) as LoginAnswer
-
-export const claimsIn = (token: string): Record<string, unknown> =>
-  JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as never
 
 /** The functions of an app over a table in memory, which copies and compares as a database does. */
 export function factorsOver(table: FactorUser[]) {
@@ -144,8 +130,8 @@ export async function factorApp(
   const listener = (event: SecondFactorEvent): void => void events.push(event)
   channels.secondFactor.subscribe(listener)
   t.teardown(() => void channels.secondFactor.unsubscribe(listener))
-  const post: FactorApp['post'] = (url, body, headers = {}) =>
-    app.inject({ method: 'POST', url, headers, ...(body !== undefined && { payload: body }) })
+  const client = clientOver(app)
+  const { post } = client
   const logIn: FactorApp['logIn'] = async (user = email, typed = password) =>
     sessionOf(await post('/login', { email: user, password: typed }))
   return {
@@ -153,10 +139,9 @@ export async function factorApp(
     table,
     lines,
     events,
-    post,
+    ...client,
     store: update,
     logIn,
-    send: async (...request) => answerOf(await post(...request)),
     half: async (user = email) =>
       bodyOf(await post('/login', { email: user, password })).secondFactor.token,
     async enable(headers) {
@@ -171,14 +156,6 @@ export async function factorApp(
     },
     stored: (id = 1) => table.find((each) => each.id === id) as FactorUser,
   }
-}
-
-/** The header of the session that a response begins. */
-export function sessionOf(response: AnyResponse): Headers {
-  const cookie = cookiesOf(response)
-    .map(({ name, value }) => `${name}=${value}`)
-    .join('; ')
-  return cookie ? { cookie } : bearer(bodyOf(response).token)
 }
 
 /** The code that an app shows now. @param steps - later */

@@ -3,6 +3,7 @@ import type { Test } from 'tap'
 import { channels, type AuthnChannels, type AuthnOptions } from '../../lib/index.js'
 import { memorySessions } from '../../lib/sessions/index.js'
 import { appWith, bearer, passwords, standardOptions, type TestApp } from './app.js'
+import { clientOver } from './client.js'
 import type { AnyResponse } from './flows.js'
 import type { SessionStore, SessionStoreFactory, SessionWatcher } from '../../lib/sessions/index.js'
 
@@ -107,12 +108,7 @@ export function clientOf(app: FastifyInstance): {
   refresh(refreshToken: string): Promise<AnyResponse>
   me(token: string): Promise<number>
 } {
-  const post = (
-    url: string,
-    payload?: object,
-    headers: Record<string, string> = {},
-  ): Promise<AnyResponse> =>
-    app.inject({ method: 'POST', url, headers, ...(payload !== undefined && { payload }) })
+  const { post, me } = clientOver(app)
   return {
     post,
     async login(headers) {
@@ -120,7 +116,7 @@ export function clientOf(app: FastifyInstance): {
       return pairOf(await post('/login', alice, headers))
     },
     refresh: (refreshToken) => post('/login/refresh', { refreshToken }),
-    me: async (token) => (await app.inject({ url: '/me', headers: bearer(token) })).statusCode,
+    me: (token) => me(bearer(token)),
   }
 }
 

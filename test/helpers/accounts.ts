@@ -25,25 +25,7 @@ export const pages = 'https://shop.example/account'
 
 type Options = Partial<Omit<AuthnOptions, 'accounts'>>
 
-export interface AccountsApp extends Client {
-  readonly app: TestApp
-  /** What the table holds: alice and bob, and carol, who has no password. */
-  readonly table: AccountUser[]
-  /** What `findByUsername` was asked for. */
-  readonly asked: (string | number)[]
-  /** What was logged. */
-  readonly lines: string[]
-  /** The user of an id, as the table holds it. */
-  stored(id: number): AccountUser | undefined
-  /** The e-mails since the last call, when all are sent. */
-  mails(): Promise<AccountMail[]>
-  /** The token of the last of them with a link, after a request that has to be a 202. */
-  tokenOf(url: string, body: object, headers?: Headers): Promise<string>
-  /** Logs alice in, or another user, without a password. @returns the header of the access token */
-  logIn(id?: number): Promise<Headers>
-  /** The status of a login. */
-  enter(email: string, password: string): Promise<number>
-}
+export type AccountsApp = Awaited<ReturnType<typeof accountsApp>>
 
 /** The header of a browser that has got this response. */
 export const jarOf = (response: AnyResponse): Headers => ({ cookie: cookieOf(response) })
@@ -114,7 +96,7 @@ export async function accountsApp(
   options: Options = {},
   declare: (app: TestApp) => unknown = () => undefined,
   server: FastifyServerOptions = {},
-): Promise<AccountsApp> {
+) {
   const table: AccountUser[] = [
     { id: 1, email: 'alice@example.com', password: hash },
     { id: 2, email: 'bob@example.com', password: hash },
@@ -165,20 +147,29 @@ export async function accountsApp(
   }
   return {
     app,
+    /** What the table holds: alice and bob, and carol, who has no password. */
     table,
+    /** What `findByUsername` was asked for. */
     asked,
+    /** What was logged. */
     lines,
     ...client,
+    /** The e-mails since the last call, when all are sent. */
     mails,
-    stored: (id) => table.find((row) => row.id === id),
-    async tokenOf(...request) {
+    /** The user of an id, as the table holds it. */
+    stored: (id: number) => table.find((row) => row.id === id),
+    /** The token of the last of them with a link, after a request that has to be a 202. */
+    async tokenOf(...request: Parameters<Client['send']>) {
       const answer = await send(...request)
       const token = (await mails()).map((mail) => mail.token).find(Boolean)
       if (answer !== '202 {}' || token === undefined) throw new Error(`${answer}, ${token}`)
       return token
     },
+    /** Logs alice in, or another user, without a password. @returns the header of the access token */
     logIn: async (id = 1) => sessionOf(await post('/begin', { id })),
-    enter: async (email, password) => (await post('/login', { email, password })).statusCode,
+    /** The status of a login. */
+    enter: async (email: string, password: string) =>
+      (await post('/login', { email, password })).statusCode,
   }
 }
 

@@ -25,18 +25,7 @@ export interface Begun {
 /** What a rejection or an error was logged with. */
 type Logged = Readonly<Record<'code' | 'reason' | 'provider', string | undefined>>
 
-export interface LoginApp {
-  readonly app: TestApp
-  /** All that was logged. */
-  readonly lines: Record<string, unknown>[]
-  get(url: string, cookie?: string): Promise<AnyResponse>
-  begin(query?: string): Promise<Begun>
-  /** @param change - of the parameters of the callback */
-  finish(begun: Begun, change?: (parameters: URLSearchParams) => unknown): Promise<AnyResponse>
-  logIn(query?: string): Promise<AnyResponse>
-  /** The last rejection or error since the last call. */
-  last(): Logged
-}
+export type LoginApp = Awaited<ReturnType<typeof loginApp>>
 
 /** Whether a line `Set-Cookie` is of an attempt. */
 export const isAttempt = (line: string): boolean => line.startsWith('__Host-login-')
@@ -49,7 +38,7 @@ export async function loginApp(
   options: Partial<AuthnOptions> = {},
   server: FastifyServerOptions = {},
   declare: (app: TestApp) => unknown = () => undefined,
-): Promise<LoginApp> {
+) {
   const { lines, stream } = logLines()
   const corp: LoginProviderOptions = {
     issuer: provider.url,
@@ -76,19 +65,25 @@ export async function loginApp(
     const callback = provider.visit(location)
     return { response, sent: location.searchParams, cookie: cookieOf(response), callback }
   }
-  const finish: LoginApp['finish'] = ({ callback, cookie }, change = () => undefined) => {
+  /** @param change - of the parameters of the callback */
+  const finish = (
+    { callback, cookie }: Begun,
+    change: (parameters: URLSearchParams) => unknown = () => undefined,
+  ): Promise<AnyResponse> => {
     const parameters = new URLSearchParams(callback.search)
     change(parameters)
     return get(`${callback.pathname}?${parameters.toString()}`, cookie)
   }
   return {
     app,
+    /** All that was logged. */
     lines,
     get,
     begin,
     finish,
-    logIn: async (query) => finish(await begin(query)),
-    last() {
+    logIn: async (query?: string): Promise<AnyResponse> => finish(await begin(query)),
+    /** The last rejection or error since the last call. */
+    last(): Logged {
       const [line] = lines
         .splice(0)
         .filter(({ msg, err }) => msg === 'Request rejected' || err)

@@ -5,14 +5,7 @@ import { channels } from '../../lib/index.js'
 import { totpCode } from '../../lib/testing/index.js'
 import { hash, password } from './accounts.js'
 import { appWith, rawLines, secret, type TestApp } from './app.js'
-import {
-  bodyOf,
-  clientOver,
-  sessionOf,
-  type Client,
-  type Headers,
-  type LoginAnswer,
-} from './client.js'
+import { bodyOf, clientOver, sessionOf, type Headers, type LoginAnswer } from './client.js'
 
 export { answerOf, bodyOf, sessionOf } from './client.js'
 export { claimsOf as claimsIn } from './sessions.js'
@@ -38,22 +31,7 @@ export interface Enabled {
   readonly headers: Headers
 }
 
-export interface FactorApp extends Client {
-  readonly app: TestApp
-  /** What the table holds: alice and bob. */
-  readonly table: FactorUser[]
-  readonly lines: string[]
-  readonly events: SecondFactorEvent[]
-  /** Logs in with the password. @returns the token of the 202 */
-  half(user?: string): Promise<string>
-  /** Logs in with the password and nothing else. @returns the header of the access token */
-  logIn(user?: string, password?: string): Promise<Headers>
-  enable(headers?: Headers): Promise<Enabled>
-  /** What the app stores with by default. */
-  readonly store: SecondFactorOptions<FactorUser>['update']
-  /** The user of an id, as the table holds it. */
-  stored(id?: number): FactorUser
-}
+export type FactorApp = Awaited<ReturnType<typeof factorApp>>
 
 /** The functions of an app over a table in memory, which copies and compares as a database does. */
 export function factorsOver(table: FactorUser[]) {
@@ -99,7 +77,7 @@ export async function factorApp(
   options: object = {},
   declare: (app: TestApp) => unknown = () => undefined,
   server: FastifyServerOptions = {},
-): Promise<FactorApp> {
+) {
   const table: FactorUser[] = [
     { id: 1, email, password: hash, secondFactor: null },
     { id: 2, email: 'bob@example.com', password: hash, secondFactor: null },
@@ -132,19 +110,23 @@ export async function factorApp(
   t.teardown(() => void channels.secondFactor.unsubscribe(listener))
   const client = clientOver(app)
   const { post } = client
-  const logIn: FactorApp['logIn'] = async (user = email, typed = password) =>
+  /** Logs in with the password and nothing else. @returns the header of the access token */
+  const logIn = async (user = email, typed = password): Promise<Headers> =>
     sessionOf(await post('/login', { email: user, password: typed }))
   return {
     app,
+    /** What the table holds: alice and bob. */
     table,
     lines,
     events,
     ...client,
-    store: update,
+    /** What the app stores with by default. */
+    store: update as SecondFactorOptions<FactorUser>['update'],
     logIn,
+    /** Logs in with the password. @returns the token of the 202 */
     half: async (user = email) =>
       bodyOf(await post('/login', { email: user, password })).secondFactor.token,
-    async enable(headers) {
+    async enable(headers?: Headers): Promise<Enabled> {
       const own = headers ?? (await logIn())
       const { secret: base32, token } = bodyOf(
         await post('/second-factor/setup', undefined, own),
@@ -154,6 +136,7 @@ export async function factorApp(
       const { recoveryCodes } = bodyOf(response)
       return { secret: base32, recoveryCodes, headers: sessionOf(response) }
     },
+    /** The user of an id, as the table holds it. */
     stored: (id = 1) => table.find((each) => each.id === id) as FactorUser,
   }
 }

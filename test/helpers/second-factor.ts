@@ -5,6 +5,8 @@ import { channels } from '../../lib/index.js'
 import { totpCode } from '../../lib/testing/index.js'
 import { hash, password } from './accounts.js'
 import { appWith, rawLines, secret, type TestApp } from './app.js'
+import { cookiesOf } from './cookies.js'
+import type { AnyResponse } from './flows.js'
 import { bodyOf, clientOver, sessionOf, type Headers, type LoginAnswer } from './client.js'
 
 export { answerOf, bodyOf, sessionOf } from './client.js'
@@ -84,8 +86,15 @@ export async function factorApp(
   ]
   const { lines, stream } = rawLines()
   const { findByUsername, update } = factorsOver(table)
+  /** What is done before each look-up of a user. */
+  const hooks = { lookUp: async (_name: string | number): Promise<unknown> => undefined }
   const all = {
-    userService: { findByUsername },
+    userService: {
+      async findByUsername(name: string | number) {
+        await hooks.lookUp(name)
+        return findByUsername(name)
+      },
+    },
     jwt: { secret },
     login: { usernameField: 'email', subject: (user: object) => (user as FactorUser).id },
     sessions: true,
@@ -110,6 +119,12 @@ export async function factorApp(
   t.teardown(() => void channels.secondFactor.unsubscribe(listener))
   const client = clientOver(app)
   const { post } = client
+  /** Begins to enable a second factor. @returns its secret, and the body that enables it */
+  const setUp = async (headers: Headers) => {
+    const response = await post('/second-factor/setup', undefined, headers)
+    const { secret, token } = bodyOf(response) as LoginAnswer & { secret: string }
+    return { secret, body: { token, code: codeNow(secret) } }
+  }
   /** Logs in with the password and nothing else. @returns the header of the access token */
   const logIn = async (user = email, typed = password): Promise<Headers> =>
     sessionOf(await post('/login', { email: user, password: typed }))
@@ -119,6 +134,7 @@ export async function factorApp(
     table,
     lines,
     events,
+    hooks,
     ...client,
     /** What the app stores with by default. */
     store: update as SecondFactorOptions<FactorUser>['update'],
@@ -126,12 +142,11 @@ export async function factorApp(
     /** Logs in with the password. @returns the token of the 202 */
     half: async (user = email) =>
       bodyOf(await post('/login', { email: user, password })).secondFactor.token,
+    setUp,
     async enable(headers?: Headers): Promise<Enabled> {
       const own = headers ?? (await logIn())
-      const { secret: base32, token } = bodyOf(
-        await post('/second-factor/setup', undefined, own),
-      ) as LoginAnswer & { secret: string }
-      const response = await post('/second-factor/enable', { token, code: codeNow(base32) }, own)
+      const { secret: base32, body } = await setUp(own)
+      const response = await post('/second-factor/enable', body, own)
       if (response.statusCode !== 200) throw new Error(`not enabled: ${response.body}`)
       const { recoveryCodes } = bodyOf(response)
       return { secret: base32, recoveryCodes, headers: sessionOf(response) }
@@ -139,6 +154,12 @@ export async function factorApp(
     /** The user of an id, as the table holds it. */
     stored: (id = 1) => table.find((each) => each.id === id) as FactorUser,
   }
+}
+
+/** The cookie of the device that a response remembers. */
+export function deviceOf(response: AnyResponse): { cookie: string } {
+  const { name, value } = cookiesOf(response).find((each) => /device/.test(each.name)) ?? {}
+  return { cookie: `${name}=${value}` }
 }
 
 /** The code that an app shows now. @param steps - later */

@@ -104,7 +104,7 @@ t.test('a session without the code of its user is replaced once there is a code'
     secondFactor: {
       key,
       issuer: 'Shop',
-      page: '/code',
+      page: '/code?from=corp',
       update: (_user: object, after: string | null) => {
         text = after
         return true
@@ -127,7 +127,7 @@ t.test('a session without the code of its user is replaced once there is a code'
   text = stored
   const asked = await finish(await beginIn(weak))
   const [page, half] = String(asked.headers.location).split('#')
-  t.equal(page, '/code')
+  t.equal(page, '/code?from=corp')
   t.equal(await me(weak), 200, 'until there is a code')
   const login = { token: half, code: codeNow(secret, 1) }
   const done = await post('/login/second-factor', weak, login)

@@ -4,7 +4,7 @@ import { totpCode } from '../../lib/testing/index.js'
 import { digestOf } from '../../lib/common/digest.js'
 import { tryCode, type Factor } from '../../lib/second-factor/factor.js'
 import { movedClock, password } from '../helpers/accounts.js'
-import { codeNow, factorApp, otherKey, wrongCode } from '../helpers/second-factor.js'
+import { codeNow, factorApp, otherKey, sessionOf, wrongCode } from '../helpers/second-factor.js'
 
 const login = '/login/second-factor'
 const invalid = '403 ERR_AUTH_CODE_INVALID'
@@ -205,9 +205,10 @@ const halves = (between: string) => (code: string) =>
   `${code.slice(0, 3)}${between}${code.slice(3)}`
 
 t.test('codes are accepted as people type and paste them', async (t) => {
-  const { secret, attempt, post, headers, half, send, clock, recoveryCodes } = await guessing(t, {
-    jwt: { secret: otherKey, expiry: 86_400 },
-  })
+  const { secret, attempt, post, headers, half, send, setUp, clock, recoveryCodes } =
+    await guessing(t, {
+      jwt: { secret: otherKey, expiry: 86_400 },
+    })
   const marks = ['\u200b', '\u200e', '\u2066', '\ufeff', '\u00ad', '\u034f', '\u3164', '\ufe0f']
   const hyphens = [
     '-',
@@ -238,20 +239,17 @@ t.test('codes are accepted as people type and paste them', async (t) => {
   const odd = (code: string): string => halves('\u2013')(digitsFrom(0x660)(code))
   const confirmed = await post('/login/confirm', { code: odd(codeNow(secret)) }, headers)
   t.equal(confirmed.statusCode, 200)
-  const own = { authorization: `Bearer ${(JSON.parse(confirmed.body) as { token: string }).token}` }
-  const setup = JSON.parse((await post('/second-factor/setup', undefined, own)).body) as {
-    secret: string
-    token: string
-  }
-  const enable = { token: setup.token, code: odd(codeNow(setup.secret)) }
+  const own = sessionOf(confirmed)
+  const { secret: next, body } = await setUp(own)
+  const enable = { ...body, code: odd(body.code) }
   t.equal(await send('/second-factor/enable', enable, own), tokens)
   const token = await half()
-  const long = { token, code: codeNow(setup.secret, 1).padEnd(65) }
+  const long = { token, code: codeNow(next, 1).padEnd(65) }
   t.match(await send(login, long), /^400/, 'nothing longer is normalized')
 })
 
 t.test('other codes are wrong', async (t) => {
-  const { attempt, half, send } = await guessing(t)
+  const { attempt } = await guessing(t)
   const odd = [
     '1',
     '12345',
@@ -265,9 +263,4 @@ t.test('other codes are wrong', async (t) => {
     'a'.repeat(64),
   ]
   for (const code of odd) t.equal(await attempt(code), invalid, code)
-  const token = await half()
-  for (const code of [undefined, null, 7, '', 'a'.repeat(65), ['123456']]) {
-    t.match(await send(login, { token, code }), /^400 /)
-  }
-  t.match(await send(login, { token: 7, code: '123456' }), /^400 /)
 })

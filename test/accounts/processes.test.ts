@@ -7,7 +7,6 @@ import type { AccountMail } from '../../lib/index.js'
 import { redisSessions } from '../../lib/sessions/index.js'
 import { accountsApp, accountsTable, answerOf, newPassword, password } from '../helpers/accounts.js'
 import { bearer } from '../helpers/app.js'
-import type { AnyResponse } from '../helpers/flows.js'
 import { until } from '../helpers/load.js'
 import { postgresServer } from '../helpers/postgres-server.js'
 import { startProcess } from '../helpers/processes.js'
@@ -205,11 +204,8 @@ t.test('a client over its limit uses up nothing of a recipient', { skip: withRed
       return accountsApp(t, { limits }, { throttle: { redis, keyPrefix: 'shop' } })
     }),
   )
-  const ask = async (at: number, name: string, remoteAddress: string): Promise<string> => {
-    const payload = { email: `${name}@example.com` }
-    const request = { method: 'POST', url: '/sign-up', payload, remoteAddress } as const
-    return answerOf((await apps[at]?.app.inject(request)) as AnyResponse)
-  }
+  const ask = (at: 0 | 1, name: string, ip: string) =>
+    apps[at]?.from(ip, '/sign-up', { email: `${name}@example.com` })
   for (const name of ['a', 'b']) t.equal(await ask(0, name, '192.0.2.1'), '202 {}')
   for (const name of ['c', 'd']) t.equal(await ask(1, name, '192.0.2.1'), tooMany)
   t.equal(await ask(1, 'c', '192.0.2.2'), '202 {}', 'neither in this process')

@@ -16,6 +16,8 @@ export interface Client {
   post(url: string, body?: object | string, headers?: Headers): Promise<LightMyRequestResponse>
   /** Sends a request. @returns {@link answerOf} its response */
   send(url: string, body?: object | string, headers?: Headers): Promise<string>
+  /** The same, from another address. */
+  from(ip: string, url: string, body?: object, headers?: Headers): Promise<string>
   /** The status of the protected route `/me`. */
   me(headers: Headers): Promise<number>
 }
@@ -27,6 +29,8 @@ export function clientOver(app: FastifyInstance): Client {
   return {
     post,
     send: async (...request) => answerOf(await post(...request)),
+    from: async (remoteAddress, url, payload = {}, headers = {}) =>
+      answerOf(await app.inject({ method: 'POST', url, payload, headers, remoteAddress })),
     me: async (headers) => (await app.inject({ url: '/me', headers })).statusCode,
   }
 }

@@ -1,13 +1,13 @@
 import type { FastifyServerOptions } from 'fastify'
 import type { Test } from 'tap'
-import type { AnyAuthnOptions, SecondFactorEvent, SecondFactorOptions } from '../../lib/index.js'
-import { channels } from '../../lib/index.js'
+import type { AnyAuthnOptions, SecondFactorOptions } from '../../lib/index.js'
 import { totpCode } from '../../lib/testing/index.js'
 import { hash, password } from './accounts.js'
 import { appWith, rawLines, secret, type TestApp } from './app.js'
 import { cookiesOf } from './cookies.js'
 import type { AnyResponse } from './flows.js'
 import { bodyOf, clientOver, sessionOf, type Headers, type LoginAnswer } from './client.js'
+import { eventsOf } from './sessions.js'
 
 export { answerOf, bodyOf, sessionOf } from './client.js'
 export { claimsOf as claimsIn } from './sessions.js'
@@ -113,10 +113,7 @@ export async function factorApp(
     },
     { logger: { stream }, ...server },
   )
-  const events: SecondFactorEvent[] = []
-  const listener = (event: SecondFactorEvent): void => void events.push(event)
-  channels.secondFactor.subscribe(listener)
-  t.teardown(() => void channels.secondFactor.unsubscribe(listener))
+  const events = eventsOf(t, 'secondFactor')
   const client = clientOver(app)
   const { post } = client
   /** Begins to enable a second factor. @returns its secret, and the body that enables it */

@@ -67,19 +67,14 @@ const params = [
   { max_age: '1.5' },
   { max_age: '1'.repeat(11) },
 ]
-const reserved = [
-  'response_type',
-  'response_mode',
-  'client_id',
-  'redirect_uri',
-  'scope',
-  'state',
-  'nonce',
-  'code_challenge',
-  'code_challenge_method',
-  'request',
-  'request_uri',
-]
+const reserved =
+  'response_type response_mode client_id redirect_uri scope state nonce code_challenge code_challenge_method request request_uri'.split(
+    ' ',
+  )
+const endpoints =
+  'redirectUri authorizationEndpoint tokenEndpoint jwksUri userinfoEndpoint endSessionEndpoint'.split(
+    ' ',
+  )
 
 const bad: Readonly<Record<string, readonly unknown[]>> = {
   issuer: [
@@ -98,16 +93,7 @@ const bad: Readonly<Record<string, readonly unknown[]>> = {
   username: [undefined, null, 'sub', {}],
   link: [true, null, 'sub', {}],
   userinfo: ['true', 1, null],
-  ...Object.fromEntries(
-    [
-      'redirectUri',
-      'authorizationEndpoint',
-      'tokenEndpoint',
-      'jwksUri',
-      'userinfoEndpoint',
-      'endSessionEndpoint',
-    ].map((option) => [option, [...addresses, 7, null]]),
-  ),
+  ...Object.fromEntries(endpoints.map((option) => [option, [...addresses, 7, null]])),
   returnTo: paths,
   failureTo: paths,
   authorizationParams: [...params, ...reserved.map((name) => ({ [name]: 'a' }))],

@@ -92,8 +92,12 @@ function guesser(t: Test) {
   const secret = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ'
   const bytes = Buffer.from('12345678901234567890')
   let factor: Factor = {
-    ...{ id: 'one', secret: bytes.toString('base64url'), step: 0 },
-    ...{ wrong: 0, wait: null, codes: [digestOf('abcdabcdabcdabcd')] },
+    id: 'one',
+    secret: bytes.toString('base64url'),
+    step: 0,
+    wrong: 0,
+    wait: null,
+    codes: [digestOf('abcdabcdabcdabcd')],
   }
   return {
     secret,

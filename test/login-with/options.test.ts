@@ -104,8 +104,7 @@ t.test(
   'startup fails for a wrong option of a provider, and the error names it and no secret',
   async (t) => {
     const start = (corp: object) => errorOf(t, { corp })
-    const secrets = new RegExp(`${clientSecret}|a:b@`)
-    await everyOptionIsNamed(t, 'loginWith.corp', start, good, bad, secrets)
+    await everyOptionIsNamed(t, 'loginWith.corp', start, good, bad, [clientSecret, 'a:b@'])
     const error = await errorOf(t, { corp: { ...good, clientID: 'shop' } })
     t.match(error, { code: 'ERR_AUTH_OPTION', message: /loginWith\.corp.*clientID/ })
   },

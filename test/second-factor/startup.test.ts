@@ -44,7 +44,7 @@ const bad: Record<string, unknown[]> = {
 t.test('startup fails for a wrong option, and the error names it', async (t) => {
   const more = { cookies: { trustedOrigins: ['https://pages.example'] } }
   const start = (given: object) => errorOf(t, given, more)
-  await everyOptionIsNamed(t, 'secondFactor', start, good, bad, new RegExp(`${short}|${key}`))
+  await everyOptionIsNamed(t, 'secondFactor', start, good, bad, [short, key])
   for (const given of [null, true, 'on', [], () => good, { ...good, keys: [key] }])
     t.match(await errorOf(t, given), { code: 'ERR_AUTH_OPTION', message: /secondFactor/ })
 })

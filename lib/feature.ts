@@ -34,6 +34,9 @@ export interface FeatureModule {
   create(context: FeatureContext<never>): Feature
 }
 
+/** The resolved options that later features may use. By `declare module`, each feature adds its own. */
+export interface ResolvedFeatures {}
+
 /** What {@link FeatureModule.create} gets. */
 export interface FeatureContext<Options = unknown> {
   readonly app: FastifyInstance
@@ -43,8 +46,8 @@ export interface FeatureContext<Options = unknown> {
   readonly log: FastifyBaseLogger
   /** What {@link FeatureModule.resolve} has made of its option; without that, the option as it was given. */
   readonly resolved: Options
-  /** What the features further up in the table have resolved, by their options. */
-  readonly resolvedBefore: Readonly<Record<string, unknown>>
+  /** What the features further up in the table have resolved, by their options: so a feature uses what another one has. */
+  readonly resolvedBefore: Readonly<Partial<ResolvedFeatures>>
   readonly options: ResolvedOptions
   /** Without keys where neither `jwt` nor `jwtService` is set. */
   readonly jwtService: JwtService

@@ -26,7 +26,7 @@ const files = folders
  * process for itself, and `, in npm run test:all` for what `npm test` leaves out.
  */
 const together = {
-  accounts: 'accounts passkeys second-factor',
+  accounts: 'accounts mail passkeys second-factor',
   docs: 'examples recipes',
   login: 'login resource valid-after',
   sessions: 'sessions testing',

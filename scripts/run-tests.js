@@ -42,7 +42,7 @@ const needs = {
       'lib/sessions/stores/redis.ts',
       'lib/api-keys/stores/redis.ts',
       'lib/throttle/redis-counters.ts',
-      'lib/accounts/limits.ts',
+      'lib/mail/limits.ts',
     ],
   },
   PostgreSQL: {

@@ -11,7 +11,7 @@ import { root } from './helpers/project.js'
  * from `types/`. `features` are the folders with a file `feature.ts`, which know nothing of each other.
  */
 const places =
-  'cli testing index plugin configured feature-table features openapi app login guard authenticators request feature passwords users tokens stores throttle marks options http events common errors'.split(
+  'cli testing index plugin configured feature-table features openapi app login guard authenticators request feature passwords mail users tokens stores throttle marks options http events common errors'.split(
     ' ',
   )
 
@@ -149,4 +149,15 @@ t.test('each package is imported only where it belongs', async (t) => {
   t.strictSame(importers('bcrypt'), ['lib/passwords/kinds/bcrypt.ts'])
   t.strictSame(importers('fastify'), ['lib/cli/commands/doctor.ts'])
   t.ok(importers('commander').every((file) => file.startsWith('lib/cli/')))
+})
+
+t.test('CONTRIBUTING says what is in each folder', async (t) => {
+  const text = readFileSync(path.join(root, 'CONTRIBUTING.md'), 'utf8')
+  const folders = readdirSync(path.join(root, 'lib'), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => name)
+  t.strictSame(
+    folders.filter((name) => !text.includes(`\n| \`lib/${name}/\` `)),
+    [],
+  )
 })

@@ -3,14 +3,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { memoryApiKeys } from '../lib/api-keys/index.js'
-import type { AnyAuthnOptions } from '../lib/index.js'
-import { accountsOver, hash } from './helpers/accounts.js'
-import { appWith, bearer, secret } from './helpers/app.js'
-import { passkeysOver } from './helpers/passkeys.js'
+import { bearer } from './helpers/app.js'
+import { everyFeature } from './helpers/every-feature.js'
 import { root } from './helpers/project.js'
-import { startProvider } from './helpers/provider.js'
-import { key } from './helpers/second-factor.js'
 import { eventsOf } from './helpers/sessions.js'
 
 /** The names in the list of the page, without the one for requests to routes of the app. */
@@ -23,35 +18,7 @@ const documented = [...list.matchAll(/`([\w-]+)`/g)].map(([, name]) => name)
 
 t.test('requests of other sites are reported under a documented name, at each route', async (t) => {
   t.equal(documented.length, 7)
-  const provider = await startProvider(t)
-  const table = [{ id: 1, email: 'alice@example.com', password: hash, secondFactor: null }]
-  const options = {
-    userService: { findByUsername: accountsOver(table).findByUsername },
-    jwt: { secret, publish: false },
-    login: { usernameField: 'email', subject: (user: object) => (user as { id: number }).id },
-    sessions: true,
-    cookies: { sameSite: 'lax' },
-    accounts: {
-      ...accountsOver(table),
-      findByUsername: undefined,
-      url: 'https://shop.example/account',
-      sendMail: () => undefined,
-    },
-    secondFactor: { key, issuer: 'Shop', page: '/code', update: () => true },
-    passkeys: { origin: 'https://shop.example', name: 'Shop', ...passkeysOver([]) },
-    apiKeys: { prefix: 'shop', store: memoryApiKeys() },
-    loginWith: {
-      corp: {
-        issuer: provider.url,
-        clientId: 'a',
-        clientSecret: 'b',
-        username: () => null,
-        link: () => true,
-      },
-    },
-  }
-  const { findByUsername: _, ...accounts } = options.accounts
-  const app = await appWith(t, { ...options, accounts } as unknown as AnyAuthnOptions)
+  const app = await everyFeature(t)
   const failures = eventsOf(t, 'failure')
   const posts = app.authn.routes().filter(({ methods }) => methods.includes('POST'))
   t.ok(posts.length > 20)

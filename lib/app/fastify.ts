@@ -11,7 +11,7 @@ export const loadFirst =
 export const loadedLate = `the package was loaded after routes or scopes of the app had been declared, so it does not know their marks. ${loadFirst}`
 
 /** Calls back with every root instance that is made from now on, before anything can be declared in it. */
-export function onInstance(made: (root: FastifyInstance) => void): void {
+export function onNewApp(made: (root: FastifyInstance) => void): void {
   subscribe('fastify.initialization', (message) => {
     made((message as { fastify: FastifyInstance }).fastify)
   })

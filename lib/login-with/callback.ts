@@ -94,7 +94,7 @@ async function logIn(
   const user = await findUser(userService as UserService, username, request, timeout)
   if (user === null) throw unknownUser('user not found')
   if (isGone(request)) throw ABANDONED
-  const found = { username, user, started, confirm: async () => undefined }
+  const found = { username, user, started }
   const authentication = { time: authTime, amr: amrOf(options, claims) }
   const isSame = session !== null && (await isOf(registration, session, found, request))
   const login = { ...found, ...(isSame ? replacing(session, authentication) : { authentication }) }

@@ -66,7 +66,7 @@ const confirm: Handle = async ({ registration, ways }, body, request, reply, sta
   )
   const authentication = { amr: [...new Set([...amr, ...way.amr])], isRenewed: true }
   const confirm = async (): Promise<void> => {
-    await proved.confirm()
+    await proved.confirm?.()
     await requireAlive(registration, request)
   }
   const login = { ...proved, confirm, username, started, authentication, replaces: sid }
@@ -111,7 +111,6 @@ export function confirmRoutes(registration: Registration, login: ResolvedLogin):
     authenticator: 'confirm',
     kindOf: (_path, summary) => (summary.startsWith('Show') ? 'methods' : 'confirm'),
     logins: [confirm],
-    open: [],
     own: [
       [`GET ${path}`, 'Show what the session has proved', show, null, shown],
       [`POST ${path}`, 'Confirm that it is you', confirm, properties, confirmed],

@@ -38,11 +38,11 @@ interface Table<Handle> {
   readonly logins: readonly Handle[]
   /** Whether a request without a body has the body `{}`. */
   readonly mayLackBody?: boolean
-  readonly open: readonly Row<Handle>[]
+  readonly open?: readonly Row<Handle>[]
   /** The handlers of {@link open} that want to know whether a user is logged in. */
   readonly seeing?: readonly Handle[]
   /** The routes for a session of the user. */
-  readonly own: readonly Row<Handle>[]
+  readonly own?: readonly Row<Handle>[]
   /** The responses of all of {@link own}, where they differ from those of most options. */
   readonly ofOwn?: Responses
 }
@@ -59,7 +59,7 @@ export function featureRoutes<Own extends Tools, Body>(
   tools: Own,
   table: Table<HandleOf<Own, Body>>,
 ): PluginRoute[] {
-  const { option, authenticator, open, own, seeing = [] } = table
+  const { option, authenticator, open = [], own = [], seeing = [] } = table
   const { routeOptions } = tools.resolved
   const accepts = [tools.registration.authenticators.get('jwt') as Authenticator]
   return [...open, ...own].map((row) => {

@@ -1,6 +1,6 @@
 import { acceptSameTokens } from '../authenticators/shared-keys.js'
 import { wrongOption } from '../errors/errors.js'
-import { loginFor } from '../login/needs.js'
+import { requireLogin } from '../login/needs.js'
 import { resolvePasskeys } from './options.js'
 import { use, type Body } from './handlers.js'
 import { answer, passkeyRoutes } from './routes.js'
@@ -29,7 +29,7 @@ export async function resolve(given: PasskeysOptions<object>) {
 export function create(context: FeatureContext<Resolved>): Feature {
   const { resolved } = context
   const why = 'passkeys keep this name of their user for ever.'
-  const { path, keys } = loginFor('passkeys', context, why)
+  const { path, keys } = requireLogin('passkeys', context, why)
   const tokens = ceremonyTokens(keys)
   const verifier = verifierOf(resolved)
   const { mfa, amr } = resolved.options
@@ -49,7 +49,7 @@ export function create(context: FeatureContext<Resolved>): Feature {
           body: answer,
           async check(own, body: Body, request, isLast) {
             const { user } = await use(tools, own, body, request, !isLast)
-            return { user, confirm: async () => undefined }
+            return { user }
           },
         },
       },

@@ -42,7 +42,7 @@ export const loginOptions: Handle = async (tools, _body, request) => {
 export const logIn: Handle = async (tools, body, request, reply, started) => {
   const { user, sub: username } = await use(tools, null, body, request)
   const { amr } = tools.resolved
-  const login = { username, user, started, confirm: async () => undefined, authentication: { amr } }
+  const login = { username, user, started, authentication: { amr } }
   return finishLogin(tools.registration, request, reply, login)
 }
 

@@ -11,7 +11,7 @@ import { Revocations } from './revocations.js'
 import { memorySessions } from './stores/memory.js'
 import type { FeatureContext } from '../feature.js'
 import type { LoginOptions } from '../../types/login.js'
-import type { SessionChoice } from '../../types/sessions.js'
+import type { SessionOrUser } from '../../types/sessions.js'
 import type { UserService } from '../../types/user-service.js'
 
 /** Seconds that a call of the store may take. */
@@ -79,7 +79,7 @@ export function isOwnSession({ tag }: Pick<SessionTools, 'tag'>, sid: string): b
 }
 
 /** Revokes one session, or those of a user in the whole family. Other processes follow when the store reports it. */
-export async function revokeSessions(tools: SessionTools, which: SessionChoice): Promise<number> {
+export async function revokeSessions(tools: SessionTools, which: SessionOrUser): Promise<number> {
   const ownerOf = (sid: string) => tools.family.find((each) => isOwnSession(each, sid)) ?? tools
   const owners = 'sub' in which ? tools.family : [ownerOf(which.sid)]
   const counts = await Promise.all(owners.map((each) => revokeOwn(each, which)))
@@ -110,7 +110,7 @@ export async function revokeOthers(
 
 async function revokeOwn(
   { client, revocations, userRevocations, revocationTtl, instance }: SessionTools,
-  which: SessionChoice,
+  which: SessionOrUser,
 ): Promise<number> {
   if ('sub' in which) userRevocations.set(which.sub, [performance.now(), Date.now()])
   const revoked = await client.call((store) => store.revoke(which, revocationTtl, instance))

@@ -111,7 +111,7 @@ export function headerCases({ options, good, material, tokens }: Target): Attack
 const asSent = (text: string): string => Buffer.from(text).toString('latin1')
 
 /** Requests without credentials: no header at all, and good credentials in wrong places. */
-export function elsewhereCases({ method, good, watched }: Target): AttackCase[] {
+export function misplacedCases({ method, good, watched }: Target): AttackCase[] {
   const { authorization = '' } = good
   const requests: [string, AttackCase['request']][] = [['no credentials', {}]]
   const [scheme = '', token = ''] = authorization.split(' ')

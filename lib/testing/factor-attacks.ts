@@ -1,18 +1,17 @@
 import { randomBytes, randomInt } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest, LightMyRequestResponse as Response } from 'fastify'
 import { isStored } from '../common/stored.js'
-import { belowLogin, besideLogin, urlOf } from '../login/plugin-routes.js'
-import { sessionOf, Stopped } from './account-attacks.js'
+import { sessionOf } from './account-attacks.js'
 import { testingError } from './error.js'
 import { hasTestKit, testingOf } from './plugin.js'
-import { AttackReport, statusProblemOf } from './report.js'
+import { ours, RouteAttacks, Stopped } from './route-attacks.js'
 import { watchRequest, type Watched } from './watched.js'
 import type { Account, AccountTools } from '../accounts/tools.js'
-import type { ResolvedLogin } from '../options/resolve.js'
 import type { SecondFactorTools } from '../second-factor/tools.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { RequestSession } from '../../types/session-api.js'
 import type { FactorAttackOptions } from './attack-options.js'
+import type { AttackReport } from './report.js'
 import type { VirtualPasskey } from './virtual-passkey.js'
 
 type Headers = Record<string, string>
@@ -22,7 +21,6 @@ type Asked = { readonly token: string; readonly publicKey: object }
 const field = 'findByUsername has to return the field of the second factor, by name and by id'
 const swap = 'update has to store, and to compare with "before"'
 const updatePasskey = 'passkeys.update has to store, and to compare with "before"'
-const ours = 'this is a fault of fastify-authn'
 
 /**
  * Tries to get around the second factor of a user by the app's own routes: without a code, with one code several times, by
@@ -47,16 +45,13 @@ export async function factorAttacks(
     )
   }
   const { registration, store, resolved } = door
-  const { path, usernameField, passwordField } = registration.options.login as ResolvedLogin
-  const below = (name: string): string => urlOf(registration.app, belowLogin(path, name))
-  const beside = (name: string): string => urlOf(registration.app, besideLogin(path, name))
-  const [loginUrl, last] = [urlOf(registration.app, path), below('second-factor')]
-  const report = new AttackReport(path, 'factorAttacks')
-  let requests = randomInt(2 ** 22)
-  await play().catch((error: unknown) => {
-    if (!(error instanceof Stopped)) throw error
-  })
-  return report
+  const attacks = new RouteAttacks(app, registration, 'factorAttacks')
+  const { below, beside, loginUrl, report } = attacks
+  const { usernameField, passwordField } = attacks.login
+  const last = below('second-factor')
+  const post = attacks.post.bind(attacks)
+  const check = attacks.check.bind(attacks)
+  return attacks.run(play)
 
   async function play(): Promise<void> {
     const token = await half()
@@ -72,20 +67,6 @@ export async function factorAttacks(
     await guess()
   }
 
-  async function post(url: string, payload: object, headers: Headers = {}): Promise<Response> {
-    requests += 1
-    // Each request comes from another client, since failures are counted. On loopback, cookies need no prefix.
-    const remoteAddress = `127.${[16, 8, 0].map((bits) => (requests >> bits) & 255).join('.')}`
-    return app.inject({ method: 'POST', url, payload, headers, remoteAddress })
-  }
-
-  function check(name: string, { statusCode: status }: Answer, right: number[], why: string) {
-    report.cases += 1
-    const problem = statusProblemOf(status, right)
-    if (problem) report.problems.push({ case: name, status, why: `${problem}: ${why}` })
-    return problem === undefined
-  }
-
   /** Logs in with the password. @returns the token of the 202 @throws Stopped */
   async function half(): Promise<string> {
     const response = await post(loginUrl, forms)
@@ -94,10 +75,7 @@ export async function factorAttacks(
   }
 
   async function asOther(token: string): Promise<void> {
-    const headers = { authorization: `Bearer ${token}` }
-    const names = ['setup', 'recovery-codes', 'forget-devices', 'disable']
-    for (const url of [below('confirm'), ...names.map((name) => beside(`second-factor/${name}`))])
-      check(`half a login at ${url}`, await post(url, { code: '000000' }, headers), [401], ours)
+    await attacks.all('half a login', token)
     const refreshed = await post(below('refresh'), { refreshToken: token })
     check('half a login as a refresh token', refreshed, [401], ours)
     const changed = await post(last, { token: `${token}x`, code: '000000' })

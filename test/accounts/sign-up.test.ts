@@ -2,7 +2,7 @@
 import { inspect } from 'node:util'
 import type { FastifyRequest } from 'fastify'
 import t from 'tap'
-import { AuthenticationError, type NewAccount } from '../../lib/index.js'
+import { AuthenticationError, type AccountMail, type NewAccount } from '../../lib/index.js'
 import { memorySessions } from '../../lib/sessions/index.js'
 import {
   accountsApp,
@@ -28,7 +28,7 @@ t.test('a sign-up ends with an account, a login and no second use of its link', 
   t.equal(table.length, 3, 'no account yet')
   const [mail, ...others] = await mails()
   t.strictSame(others, [])
-  const { token = '', ...rest } = { ...mail }
+  const { token = '', ...rest } = mail as AccountMail
   const link = `${pages}/sign-up#${token}`
   t.strictSame(rest, { kind: 'sign-up', to: dora, link, expiresIn: 3600, lang: 'de', user: null })
 
@@ -206,7 +206,7 @@ t.test('an invitation is a link to sign up, with data that nobody can change', a
   ] as const) {
     t.equal(await accounts.invite(' Dora@EXAMPLE.com', request, options), true)
     const [mail] = await mails()
-    const { token = '', ...rest } = { ...mail }
+    const { token = '', ...rest } = mail as AccountMail
     const link = `${pages}/sign-up#${token}`
     t.strictSame(rest, { kind: 'invitation', to: dora, link, expiresIn, lang: 'fr', user: null })
     t.equal(

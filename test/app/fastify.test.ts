@@ -13,7 +13,7 @@ import {
   isShared,
   isWithin,
   nameOfPlugin,
-  onInstance,
+  onNewApp,
   onRouteFirst,
   rootOf,
   scopesWithoutRoutes,
@@ -44,7 +44,7 @@ function told(app: FastifyInstance): { options: Told; url: string; server: Fasti
 
 t.test('Fastify publishes each new instance on the channel fastify.initialization', async (t) => {
   const made: FastifyInstance[] = []
-  onInstance((root) => made.push(root))
+  onNewApp((root) => made.push(root))
   const app = fastify(t)
   t.strictSame(
     made.map((each) => each === app),

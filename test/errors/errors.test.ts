@@ -33,6 +33,7 @@ const published: Readonly<Record<number, string>> = {
 
 /** All codes of the types: of rejections, internal errors and misuse. */
 const codes = readdirSync(join(root, 'types'))
+  .filter((file) => file.endsWith('.ts'))
   .map((file) => readFileSync(join(root, 'types', file), 'utf8'))
   .flatMap((text) => text.match(/(?<=^ +)ERR_AUTH_\w+(?=:)/gm) ?? [])
 

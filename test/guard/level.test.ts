@@ -155,21 +155,24 @@ t.test('an authenticator of the app passes with such claims of its own', async (
   }
 })
 
-t.test('actingAs is fresh, and mfa where that is said', async (t) => {
-  const app = fastify(t)
-  await app.register(authnTesting)
-  await app.register(authn, standardOptions())
-  app.get('/mfa', { config: { auth: { mfa: true } } }, ({ user }) => user)
-  app.get('/fresh', { config: { auth: { fresh: 60 } } }, ({ user }) => user)
-  const status = async (url: string, options = {}) =>
-    (await app.inject({ url, ...actingAs({ id: 1 }, options) })).statusCode
-  t.equal(await status('/mfa'), 401)
-  t.equal(await status('/mfa', { mfa: true }), 200)
-  t.equal(await status('/mfa', { claims: { sub: 'alice', amr: ['mfa'] } }), 200)
-  t.equal(await status('/mfa', { claims: { sub: 'alice', amr: ['mfa'] }, mfa: false }), 401)
-  t.equal(await status('/fresh'), 200)
-  t.equal(await status('/fresh', { authTime: epochSeconds() - 61 }), 401)
-})
+t.test(
+  'a user of actingAs counts as freshly logged in, and with mfa if the test says so',
+  async (t) => {
+    const app = fastify(t)
+    await app.register(authnTesting)
+    await app.register(authn, standardOptions())
+    app.get('/mfa', { config: { auth: { mfa: true } } }, ({ user }) => user)
+    app.get('/fresh', { config: { auth: { fresh: 60 } } }, ({ user }) => user)
+    const status = async (url: string, options = {}) =>
+      (await app.inject({ url, ...actingAs({ id: 1 }, options) })).statusCode
+    t.equal(await status('/mfa'), 401)
+    t.equal(await status('/mfa', { mfa: true }), 200)
+    t.equal(await status('/mfa', { claims: { sub: 'alice', amr: ['mfa'] } }), 200)
+    t.equal(await status('/mfa', { claims: { sub: 'alice', amr: ['mfa'] }, mfa: false }), 401)
+    t.equal(await status('/fresh'), 200)
+    t.equal(await status('/fresh', { authTime: epochSeconds() - 61 }), 401)
+  },
+)
 
 t.test('authAttacks tries tokens of another level', async (t) => {
   const { app } = await appOf(t, both)

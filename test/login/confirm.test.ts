@@ -231,14 +231,20 @@ t.test('a store that cannot revoke the session gives no more guesses', async (t)
 t.test('twenty guesses at once are no more than five', async (t) => {
   const { less, confirm, enable, events } = await confirmApp(t)
   const { secret } = await enable()
-  const own = await less()
-  const all = await Promise.all(
-    Array.from({ length: 20 }, async () =>
-      answerOf(await confirm({ code: wrongCode(secret) }, own)),
-    ),
-  )
-  t.ok(all.filter((each) => each === wrong.code).length <= 4, String(all))
-  t.ok(all.every((each) => each === wrong.code || each === gone))
+  const twenty = async (guess: () => object): Promise<string[]> => {
+    const own = await less()
+    const guesses = Array.from({ length: 20 }, async () => answerOf(await confirm(guess(), own)))
+    return Promise.all(guesses)
+  }
+  // bcrypt takes longer than it takes the others to arrive.
+  const [passwords, codes] = [
+    await twenty(() => ({ password: 'another' })),
+    await twenty(() => ({ code: wrongCode(secret) })),
+  ]
+  t.ok(passwords.filter((each) => each === wrong.password).length <= 4, String(passwords))
+  t.ok(passwords.every((each) => each === wrong.password || each === gone))
+  t.ok(codes.filter((each) => each === wrong.code).length <= 4, String(codes))
+  t.ok(codes.every((each) => each === wrong.code || each === gone))
   t.ok(events.filter(({ action }) => action === 'failed').length <= 5)
 })
 

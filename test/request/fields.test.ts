@@ -117,25 +117,28 @@ t.test('a registration in a scope adds no fields to requests outside it', async 
   t.strictSame((await app.inject('/outside')).json(), { fields: false })
 })
 
-t.test('an earlier scope with its own decorators gets those of the plugin', async (t) => {
-  for (const value of [null, undefined, 'text', 0]) {
-    const app = Fastify()
-    t.teardown(() => app.close())
-    await app.register(async (app) => {
-      for (const name of ['extra', 'lang', 'bearerToken']) {
-        app.decorateRequest(name, value as never)
-      }
-      app.get('/', { config: { auth: true } }, ({ extra }) => ({ keys: Object.keys(extra) }))
-    })
-    await app.register(authn, standardOptions())
-    await app.ready()
-    t.equal((await app.inject('/')).statusCode, 401)
-    const headers = bearer(app.jwtService.generateToken('alice'))
-    const passed = await app.inject({ url: '/', headers })
-    t.strictSame(
-      passed.json(),
-      { keys: ['authenticator', EXTRA_JWT_CLAIMS] },
-      'the fields of the plugin',
-    )
-  }
-})
+t.test(
+  'a scope with decorators of its own, which was made before the plugin was registered, gets those of the plugin',
+  async (t) => {
+    for (const value of [null, undefined, 'text', 0]) {
+      const app = Fastify()
+      t.teardown(() => app.close())
+      await app.register(async (app) => {
+        for (const name of ['extra', 'lang', 'bearerToken']) {
+          app.decorateRequest(name, value as never)
+        }
+        app.get('/', { config: { auth: true } }, ({ extra }) => ({ keys: Object.keys(extra) }))
+      })
+      await app.register(authn, standardOptions())
+      await app.ready()
+      t.equal((await app.inject('/')).statusCode, 401)
+      const headers = bearer(app.jwtService.generateToken('alice'))
+      const passed = await app.inject({ url: '/', headers })
+      t.strictSame(
+        passed.json(),
+        { keys: ['authenticator', EXTRA_JWT_CLAIMS] },
+        'the fields of the plugin',
+      )
+    }
+  },
+)

@@ -131,7 +131,7 @@ t.test('a setup is that of its user, and of ten minutes', async (t) => {
   t.equal(await send('/login/second-factor', later), expired)
 })
 
-t.test('a setup and a login are of one registration', async (t) => {
+t.test('the token of a setup or a login is rejected by another registration', async (t) => {
   const one = await factorApp(t)
   const login = { path: '/admin/login', usernameField: 'email', subject: idOf }
   const other = await factorApp(t, {}, { login })

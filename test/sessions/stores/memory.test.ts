@@ -1,6 +1,6 @@
 import t from 'tap'
 import { memorySessions, type NewSession } from '../../../lib/sessions/index.js'
-import { newSession, swapOf, watchStore } from '../../../lib/testing/stores/bench.js'
+import { newSession, swapOf, watchStore } from '../../../lib/testing/stores/suite.js'
 
 t.test('memory drops expired sessions, revocations and successors after their grace', async (t) => {
   let now = 1000

@@ -1,7 +1,11 @@
 import { domainToASCII } from 'node:url'
+import * as Type from '@sinclair/typebox/type'
 
 /** The longest address, in characters (RFC 5321 §4.5.3.1.3, without the angle brackets). */
-export const longestEmail = 254
+const longestEmail = 254
+
+/** An address in a body. */
+export const emailSchema = Type.String({ minLength: 1, maxLength: longestEmail })
 
 /** The characters of a host. In other strings, `domainToASCII` drops line breaks and what follows a slash, and decodes `%61`. */
 const host = /^[a-z0-9.\u0080-\u{10ffff}-]+$/iu

@@ -2,11 +2,14 @@ import { finished } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { viewOf } from '../users/view.js'
-import type { AccountLimits, Quota } from './limits.js'
-import type { Link } from './links.js'
-import type { AccountMail, AccountMailKind, AccountsOptions } from '../../types/accounts.js'
+import type { MailLimits, Quota } from './limits.js'
+import type { AccountMail, AccountMailKind, AccountMailKinds } from '../../types/mail.js'
 
 const failed = 'An e-mail of an account could not be sent'
+
+interface Mailer {
+  sendMail(mail: AccountMail): unknown
+}
 
 /** Waits between the response and the work, so that a client does not measure the work by its next request. */
 const pauseAfterResponse = (): Promise<void> => sleep(20)
@@ -14,46 +17,52 @@ const pauseAfterResponse = (): Promise<void> => sleep(20)
 /** Milliseconds that closing an app waits for e-mails. After ten seconds, Fastify would skip the hooks that follow. */
 const patience = 8_000
 
-/** Sends e-mails after the response, so that its time does not tell what was found. */
+/** Sends the e-mails of a feature after the response, so that its time does not tell what was found. */
 export class Mails {
   readonly counts = { mails: 0, mailsFailed: 0 }
   /** Replaced by the test kit. */
-  sendMail: AccountsOptions<object>['sendMail']
+  sendMail: Mailer['sendMail']
   /** The kinds of e-mails that have failed, by their errors. */
   readonly #kinds = new WeakMap<object, AccountMailKind>()
   readonly #pending = new Set<Promise<void>>()
   #deadline: number | undefined
 
+  /**
+   * @param authenticator - the name of the feature in the log
+   * @param mailer - the option `accounts`: called as a method, since it may be an instance of a class
+   */
   constructor(
-    options: AccountsOptions<object>,
+    private readonly authenticator: string,
+    mailer: Mailer,
     private readonly hiddenFields: ReadonlySet<string>,
-    readonly limits: AccountLimits,
+    readonly limits: MailLimits,
     private readonly pause = pauseAfterResponse,
   ) {
-    this.sendMail = (mail) => options.sendMail(mail)
+    this.sendMail = (mail) => mailer.sendMail(mail)
   }
 
   /** Counts an e-mail to a mailbox that may be a stranger's. Where there are too many, the log says so. */
   async hasRoom(quota: Quota, { log }: FastifyRequest, kind: AccountMailKind): Promise<boolean> {
     const hasRoom = (await this.limits.count(quota)) === 0
-    const about = { authenticator: 'account', kind }
-    if (!hasRoom) log.info(about, 'An e-mail was not sent: its mailbox got too many')
+    const { authenticator } = this
+    if (!hasRoom)
+      log.info({ authenticator, kind }, 'An e-mail was not sent: its mailbox got too many')
     return hasRoom
   }
 
   /** Sends none to a user without an address. */
-  async send(
+  async send<Kind extends AccountMailKind>(
     request: FastifyRequest,
-    kind: AccountMailKind,
+    kind: Kind,
     to: string | null,
     user: object | null,
-    link?: Link,
+    content: AccountMailKinds[Kind],
   ): Promise<void> {
     if (!to) return
     const shown = user === null ? null : viewOf(user, this.hiddenFields)
-    const mail: AccountMail = { kind, to, ...link, lang: request.lang, user: shown }
+    const mail = { kind, to, ...content, lang: request.lang, user: shown }
     try {
-      await this.sendMail(mail)
+      await this.sendMail(mail as AccountMail)
       this.counts.mails += 1
     } catch (error) {
       this.counts.mailsFailed += 1
@@ -70,7 +79,7 @@ export class Mails {
       () => undefined,
       (error: unknown) => {
         const kind = this.#kinds.get(Object(error) as object)
-        reply.log.error({ authenticator: 'account', kind, err: readable(error) }, failed)
+        reply.log.error({ authenticator: this.authenticator, kind, err: readable(error) }, failed)
       },
     )
     this.#pending.add(all)

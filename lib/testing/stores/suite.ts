@@ -41,7 +41,7 @@ export type Cases<Store = SessionStore> = Readonly<
   Record<string, (store: Store, other: Store, open: Open<Store>) => Promise<void>>
 >
 
-export function suiteOf<Store extends object>(
+export function storeCasesOf<Store extends object>(
   make: MakeStore<Factory<Store>>,
   cases: Cases<Store>,
 ): readonly StoreCase[] {

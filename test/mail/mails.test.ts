@@ -4,7 +4,7 @@ import { PassThrough } from 'node:stream'
 import { syncBuiltinESMExports } from 'node:module'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import t from 'tap'
-import { Mails } from '../../lib/accounts/mails.js'
+import { Mails } from '../../lib/mail/mails.js'
 import type { AccountMail } from '../../lib/index.js'
 import {
   accountsApp,
@@ -141,7 +141,7 @@ t.test('closing an app waits for its e-mails, for eight seconds', async (t) => {
 t.test('between the response and the work there is a pause', async (t) => {
   const raw = new PassThrough()
   const [pause, steps] = [deferred(), [] as string[]]
-  const mails = new Mails({} as never, new Set(), {} as never, () => {
+  const mails = new Mails('account', {} as never, new Set(), {} as never, () => {
     steps.push('pause')
     return pause.promise
   })

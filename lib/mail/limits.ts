@@ -1,10 +1,13 @@
-import type { FastifyRequest } from 'fastify'
+import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
 import { digestOf } from '../common/digest.js'
 import { rejection } from '../errors/errors.js'
+import { badRequest } from '../http/query.js'
+import { optional, options, whole } from '../options/check.js'
+import { withDefaults } from '../options/defaults.js'
 import { Counters } from '../throttle/counters.js'
-import { networksOf, widened } from '../throttle/throttle.js'
-import type { RedisCounters } from '../throttle/redis-counters.js'
-import type { ResolvedAccounts } from './options.js'
+import { networksOf, sharedCounters, widened } from '../throttle/throttle.js'
+import { emailOf } from './email.js'
+import type { ResolvedOptions } from '../options/resolve.js'
 
 /** A limit on how often something may be done in so many seconds, from the first time on. */
 export type Quota = Readonly<Record<'most' | 'seconds', number> & { key: string }>
@@ -12,18 +15,35 @@ export type Quota = Readonly<Record<'most' | 'seconds', number> & { key: string 
 /** The most passwords that can be tried with one link. */
 const mostTries = 10
 
-export type AccountLimits = ReturnType<typeof accountLimits>
+const number = whole(1, 1_000_000)
+
+/** The member `limits` of an option. */
+export const limitsSchema = optional(
+  options({ perRecipient: number, perAddress: number, window: whole(1, 31_536_000) }),
+)
+
+type Limits = Record<'perRecipient' | 'perAddress' | 'window', number>
+
+export const limitsOf = (given: Partial<Record<keyof Limits, number | undefined>> = {}): Limits =>
+  withDefaults({ perRecipient: 3, perAddress: 30, window: 3600 }, given)
+
+export type MailLimits = ReturnType<typeof mailLimits>
 
 /**
  * Counts requests for e-mails and uses of links, in this process and, while Redis is there, in all of them.
- * @param path - of the login, which tells the counts in Redis from those of other registrations
+ * @param path - of the login or of a route, which tells the counts in Redis from those of other registrations and features
+ * @param kinds - of requests by an address: see `asked`
  */
-export function accountLimits(
+export function mailLimits(
   path: string,
-  { limits: { perRecipient, perAddress, window }, linkExpiry }: ResolvedAccounts,
-  redis: Promise<RedisCounters | null>,
+  kinds: readonly string[],
+  { limits, linkExpiry }: { readonly limits: Limits; readonly linkExpiry: number },
+  { throttle }: ResolvedOptions,
+  log: FastifyBaseLogger,
 ) {
+  const { perRecipient, perAddress, window } = limits
   const memory = new Counters(window)
+  const redis = throttle ? sharedCounters({ ...throttle, window }, log) : Promise.resolve(null)
   /** @returns 0 if it was counted; where a limit is reached, it counts for none: milliseconds to wait */
   const count = async (...quotas: Quota[]): Promise<number> => {
     // Counted in memory at once, so that simultaneous requests do not exceed a limit.
@@ -53,30 +73,39 @@ export function accountLimits(
   }
   const mailbox = (address: string, sub?: string | number): Quota =>
     recipient('to', address.toLowerCase(), String(sub))
-  const asked = (
-    kind: 'sign-up' | 'reset',
-    { ip, hostname }: FastifyRequest,
-    address: string,
-  ): Quota => recipient(kind, String(networksOf(ip)[0]), hostname, address.toLowerCase())
+  const asked = (kind: string, { ip, hostname }: FastifyRequest, address: string): Quota =>
+    recipient(kind, String(networksOf(ip)[0]), hostname, address.toLowerCase())
+  /** @param quota - null for a wrong address. @throws (rejects) ERR_AUTH_TOO_MANY_MAILS */
+  const request = async ({ ip }: FastifyRequest, quota: Quota | null): Promise<void> => {
+    const wait = await count(...clients(ip), ...(quota === null ? [] : [quota]))
+    if (wait === 0) return
+    throw rejection('auth.too-many-mails', { retryAfter: Math.max(1, Math.ceil(wait / 1000)) })
+  }
   return {
     count,
+    request,
+    /** Resolves when Redis is there. */
+    ready: redis,
     /** Limits e-mails that any client can request, by mailbox and account: it may have accounts at several tenants. */
     mailbox,
     /** Limits changes to an address, by all accounts: no account alone may keep another one from it. */
     newMailbox: (address: string) => ({ ...recipient('new', address), most: 2 * perRecipient }),
     /** By client and host, since some send nothing: a stranger, maybe at another tenant, must not use up the owner's. */
     asked,
-    ofUser: (kind: 'change' | 'set', sub: string | number) => recipient(kind, String(sub)),
+    ofUser: (kind: string, sub: string | number) => recipient(kind, String(sub)),
     /** Limits the uses of a link, for as long as it works with the longest `clockTolerance`. */
     link: ({ jti, exp }: { readonly jti: string; readonly exp: number }): Quota => {
       const seconds = Math.ceil(exp - Date.now() / 1000) + 300
       return { key: `link:${jti}`, most: mostTries, seconds }
     },
-    /** @param quota - null for a wrong address. @throws (rejects) ERR_AUTH_TOO_MANY_MAILS */
-    async request({ ip }: FastifyRequest, quota: Quota | null): Promise<void> {
-      const wait = await count(...clients(ip), ...(quota === null ? [] : [quota]))
-      if (wait === 0) return
-      throw rejection('auth.too-many-mails', { retryAfter: Math.max(1, Math.ceil(wait / 1000)) })
+    /**
+     * Counts a request for an e-mail to an address of its body, a wrong one too.
+     * @returns the address @throws (rejects) ERR_AUTH_TOO_MANY_MAILS; an Error with the status 400
+     */
+    async recipient(of: FastifyRequest, text: string, quotaOf: (email: string) => Quota) {
+      const email = emailOf(text)
+      await request(of, email === null ? null : quotaOf(email))
+      return email ?? badRequest('body/email must be an e-mail address')
     },
     async useUp({ key, most, seconds }: Quota): Promise<void> {
       memory.set(key, most, seconds * 1000)
@@ -86,8 +115,8 @@ export function accountLimits(
      * Deletes the counts of a mailbox whose links have become invalid. Changes of address still count: with new passwords in
      * between, an account could have any number of e-mails sent to a stranger.
      */
-    async forget(email: string, sub: string | number, request: FastifyRequest): Promise<void> {
-      const asks = (['sign-up', 'reset'] as const).map((kind) => asked(kind, request, email))
+    async forget(email: string, sub: string | number, by: FastifyRequest): Promise<void> {
+      const asks = kinds.map((kind) => asked(kind, by, email))
       const keys = [mailbox(email), mailbox(email, sub), ...asks].map(({ key }) => key)
       for (const key of keys) memory.delete(key)
       const counters = await redis

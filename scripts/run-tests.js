@@ -8,7 +8,8 @@
 //     --skipped       those that the last run has left out or skipped a test of; a test that is skipped again has failed
 //     --node <file>   under this Node.js, by its file such as node22/bin/node; may be given several times
 //     --coverage      fails too when they, with the last run for --skipped, leave out more of lib/ than .taprc allows
-// The variable TAP_TIMEOUT, which is tap's own, says how many seconds a program may take, if not 270.
+// The variable TAP_TIMEOUT, which is tap's own, says how many seconds a program may take, if not 600:
+// several times what the longest takes, since the machine may be busy.
 //
 // Not `tap run`: it puts a module loader into each program and each process that a test starts, which takes a third more of
 // the processor: 248 s instead of 179 s for the whole suite, and 8 s after each installation.
@@ -92,7 +93,7 @@ const logs = path.join(root, '.tests/logs')
 const coverage = path.join(root, '.tests/coverage')
 /** Where `tap report` looks for it. */
 const reportedCoverage = path.join(root, '.tap/coverage')
-const limit = Number(process.env.TAP_TIMEOUT ?? 270)
+const limit = Number(process.env.TAP_TIMEOUT ?? 600)
 const nameOf = (file) => path.parse(file).name
 const logOf = (name) => path.join(logs, `${name}.tap`)
 const needOf = (reason) => needs[reason.replace(/^needs /, '')]

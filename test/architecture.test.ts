@@ -109,6 +109,16 @@ t.test('whoever publishes an event opens its channel', async (t) => {
   t.strictSame(readers.toSorted(), ['lib/index.ts', 'lib/testing/watched.ts'], 'they only listen')
 })
 
+t.test('no test file limits the program that it is run in with others', async (t) => {
+  const tests = readdirSync(path.join(root, 'test'), { recursive: true, encoding: 'utf8' })
+  const limiting = tests.filter(
+    (file) =>
+      file.endsWith('.ts') &&
+      /^t\.setTimeout\(/m.test(readFileSync(path.join(root, 'test', file), 'utf8')),
+  )
+  t.strictSame(limiting, [], 'a test that may take longer has the option `timeout`')
+})
+
 t.test('no file imports itself by way of others', async (t) => {
   const next = new Map<string, string[]>()
   for (const { from, to } of own) next.set(from, [...(next.get(from) ?? []), to])

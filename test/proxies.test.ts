@@ -32,8 +32,6 @@ import {
 import { blocksOf, pages, readPage } from './helpers/readme.js'
 import { filesOf } from './helpers/tutorial.js'
 
-t.setTimeout(120_000)
-
 const trustProxy = '127.0.0.1'
 const alice = { username: 'alice', password: passwords.alice }
 /** What a client claims, so that the app believes that it is another one, or that it came in another way. */

@@ -57,23 +57,24 @@ t.test('a change of password logs in its user, whoever has the address by then',
   t.equal(claimsOf(pairOf(response).token).sub, 1)
 })
 
-t.test('a change of password with cookies sets those of the new session', async (t) => {
-  const { app, post, logIn, me } = await accountsApp(t, {}, { cookies: true })
-  const headers = await logIn()
-  const response = await post('/password/change', change, headers)
-  const login = await post('/login', { email: alice, password: newPassword })
-  t.match([response.statusCode, response.body], [200, login.body])
-  t.match(
-    cookiesOf(response).map(({ name }) => name),
-    cookiesOf(login).map(({ name }) => name),
-  )
-  t.strictSame([await me(headers), await me(jarOf(response))], [401, 200])
-  const refreshed = await app.inject({
-    method: 'POST',
-    url: '/login/refresh',
-    headers: jarOf(response),
-  })
-  t.equal(refreshed.statusCode, 200)
+t.test('with cookies, a new or first password sets those of the new session', async (t) => {
+  const { post, logIn, me, tokenOf } = await accountsApp(t, {}, { cookies: true })
+  const carol = await logIn(3)
+  const set = { token: await tokenOf('/password/set', {}, carol), password: newPassword }
+  for (const [email, headers, body] of [
+    [alice, await logIn(), change],
+    ['carol@example.com', carol, set],
+  ] as const) {
+    const response = await post('/password/change', body, headers)
+    const login = await post('/login', { email, password: newPassword })
+    t.match([response.statusCode, response.body], [200, login.body])
+    t.match(
+      cookiesOf(response).map(({ name }) => name),
+      cookiesOf(login).map(({ name }) => name),
+    )
+    t.strictSame([await me(headers), await me(jarOf(response))], [401, 200])
+    t.equal((await post('/login/refresh', undefined, jarOf(response))).statusCode, 200)
+  }
 })
 
 t.test('the current password is compared and counted as that of a login', async (t) => {
@@ -166,30 +167,42 @@ t.test('the second of two changes at once leaves the session of the first alone'
 })
 
 t.test('an account that changes meanwhile is not overwritten', async (t) => {
-  const { send, logIn, mails } = await accountsApp(t, { update: () => false })
+  const { send, logIn, mails, tokenOf, me } = await accountsApp(t, { update: () => false })
   const events = eventsOf(t, 'account')
+  const carol = await logIn(3)
+  const set = { token: await tokenOf('/password/set', {}, carol), password: newPassword }
   t.equal(await send('/password/change', change, await logIn()), wrong)
+  t.equal(await send('/password/change', set, carol), invalid, 'a first password')
   t.strictSame([await mails(), events], [[], []])
+  t.equal(await me(await logIn(3)), 200)
 })
 
-t.test('a change without a store is a 503, with the old password', async (t) => {
-  const store = breakable(heldStore().factory)
-  const setting = await accountsApp(t, {}, { sessions: { store: store.factory } })
-  const { send, logIn, table, tokenOf, me } = setting
-  const headers = await logIn()
-  const email = { email: moved, currentPassword: password }
-  const token = await tokenOf('/email/change', email, headers)
-  const before = JSON.stringify(table)
-  Object.assign(store, { failure: new Error('away') })
-  for (const [url, body] of [
-    ['/password/change', change],
-    ['/account/delete', change],
-    ['/email/confirm', { token }],
-  ] as const)
-    t.equal(await send(url, body, headers), '503 ERR_AUTH_STORE_UNAVAILABLE', url)
-  t.equal(JSON.stringify(table), before)
-  t.equal(await me(headers), 200, 'not logged out')
-})
+t.test(
+  'a change without a store is a 503 that changes nothing, and links work later',
+  async (t) => {
+    const store = breakable(heldStore().factory)
+    const setting = await accountsApp(t, {}, { sessions: { store: store.factory } })
+    const { send, logIn, table, tokenOf, me } = setting
+    const [headers, carol] = [await logIn(), await logIn(3)]
+    const email = { email: moved, currentPassword: password }
+    const token = await tokenOf('/email/change', email, headers)
+    const set = { token: await tokenOf('/password/set', {}, carol), password: newPassword }
+    const before = JSON.stringify(table)
+    store.failure = new Error('away')
+    for (const [url, body, session] of [
+      ['/password/change', change, headers],
+      ['/password/change', set, carol],
+      ['/account/delete', change, headers],
+      ['/email/confirm', { token }, headers],
+    ] as const)
+      t.equal(await send(url, body, session), '503 ERR_AUTH_STORE_UNAVAILABLE', url)
+    t.equal(JSON.stringify(table), before)
+    t.equal(await me(headers), 200, 'not logged out')
+    store.failure = null
+    t.equal(await send('/password/change', set, carol), '200 tokens')
+    t.equal(await send('/email/confirm', { token }, headers), '204')
+  },
+)
 
 t.test('a change of address warns the old mailbox, and keeps the sessions', async (t) => {
   const setting = await accountsApp(t)

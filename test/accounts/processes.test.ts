@@ -1,6 +1,5 @@
 // program: its own, in npm run test:all
 // Accounts in PostgreSQL, with sessions and counters in Redis that several processes share.
-import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { Redis } from 'ioredis'
 import t, { type Test } from 'tap'
@@ -8,15 +7,12 @@ import type { AccountMail } from '../../lib/index.js'
 import { redisSessions } from '../../lib/sessions/index.js'
 import { accountsApp, accountsTable, answerOf, newPassword, password } from '../helpers/accounts.js'
 import { bearer } from '../helpers/app.js'
-import { send, type AnyResponse } from '../helpers/flows.js'
 import { until } from '../helpers/load.js'
 import { postgresServer } from '../helpers/postgres-server.js'
+import { startProcess } from '../helpers/processes.js'
 import { unlessFound } from '../helpers/programs.js'
-import { nodeArguments, programOf } from '../helpers/project.js'
 import { redisServer } from '../helpers/redis-server.js'
 import { pairOf } from '../helpers/sessions.js'
-
-t.setTimeout(120_000)
 
 const dora = 'dora@example.com'
 const invalid = '400 ERR_AUTH_LINK_INVALID'
@@ -25,39 +21,20 @@ const rejected = new Set([invalid, '429 ERR_AUTH_TOO_MANY_ATTEMPTS'])
 const withRedis = unlessFound('Redis')
 const withAll = withRedis || unlessFound('PostgreSQL')
 
-interface Shop {
-  post(path: string, body: object, headers?: Record<string, string>): Promise<AnyResponse>
-  ask(path: string, body: object, headers?: Record<string, string>): Promise<string>
-  get(path: string, headers?: Record<string, string>): Promise<AnyResponse>
-  /** The tokens of the e-mails that it has sent. */
-  tokens(): Promise<string[]>
-}
+type Shop = Awaited<ReturnType<typeof startShop>>
 
 /** An app in a process of its own. */
-async function startShop(t: Test, redis: number, database: string): Promise<Shop> {
-  const child = fork(programOf('test/helpers/accounts-process.ts'), {
-    execArgv: [...nodeArguments],
-    env: { ...process.env, TEST_REDIS_PORT: String(redis), TEST_DATABASE: database },
-  })
-  t.teardown(() => void child.kill('SIGKILL'))
-  const port = await new Promise<number>((resolve, reject) => {
-    child.once('message', (message) => resolve(message as number))
-    child.once('exit', (code) => reject(new Error(`ended with ${code}`)))
-  })
-  const headers = { 'content-type': 'application/json' }
-  const shop: Shop = {
-    post: (path, body, more) => {
-      const given = { ...headers, ...more }
-      return send(port, { method: 'POST', path, headers: given, body: JSON.stringify(body) })
-    },
-    ask: async (...request) => answerOf(await shop.post(...request)),
-    get: (path, headers = {}) => send(port, { path, headers }),
+async function startShop(t: Test, redis: number, database: string) {
+  const env = { TEST_REDIS_PORT: String(redis), TEST_DATABASE: database }
+  const shop = await startProcess(t, 'accounts-process', env)
+  return {
+    ...shop,
+    /** The tokens of the e-mails that it has sent. */
     async tokens() {
       const mails = JSON.parse((await shop.get('/mails')).body) as AccountMail[]
       return mails.flatMap(({ token }) => token ?? [])
     },
   }
-  return shop
 }
 
 t.test('two processes share accounts, sessions and limits', { skip: withAll }, async (t) => {
@@ -227,11 +204,8 @@ t.test('a client over its limit uses up nothing of a recipient', { skip: withRed
       return accountsApp(t, { limits }, { throttle: { redis, keyPrefix: 'shop' } })
     }),
   )
-  const ask = async (at: number, name: string, remoteAddress: string): Promise<string> => {
-    const payload = { email: `${name}@example.com` }
-    const request = { method: 'POST', url: '/sign-up', payload, remoteAddress } as const
-    return answerOf((await apps[at]?.app.inject(request)) as AnyResponse)
-  }
+  const ask = (at: 0 | 1, name: string, ip: string) =>
+    apps[at]?.from(ip, '/sign-up', { email: `${name}@example.com` })
   for (const name of ['a', 'b']) t.equal(await ask(0, name, '192.0.2.1'), '202 {}')
   for (const name of ['c', 'd']) t.equal(await ask(1, name, '192.0.2.1'), tooMany)
   t.equal(await ask(1, 'c', '192.0.2.2'), '202 {}', 'neither in this process')

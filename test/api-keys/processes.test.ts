@@ -1,5 +1,4 @@
 // program: its own, in npm run test:all
-import { fork } from 'node:child_process'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as later } from 'node:timers/promises'
@@ -9,8 +8,8 @@ import { bearer } from '../helpers/app.js'
 import { send, type AnyResponse } from '../helpers/flows.js'
 import { retryAfterOf, tally, until } from '../helpers/load.js'
 import { postgresServer } from '../helpers/postgres-server.js'
+import { startProcess } from '../helpers/processes.js'
 import { unlessFound } from '../helpers/programs.js'
-import { programOf } from '../helpers/project.js'
 import { redisServer } from '../helpers/redis-server.js'
 
 /** A server that processes share. */
@@ -77,15 +76,7 @@ const bodyOf = async <T>(reply: Promise<AnyResponse>) => JSON.parse((await reply
 
 /** An app in a process of its own. */
 async function startApp(t: Test, { kind, url }: Shared) {
-  const child = fork(programOf('test/helpers/api-keys-app.ts'), {
-    env: { ...process.env, STORE_KIND: kind, STORE_URL: url },
-  })
-  t.teardown(() => void child.kill('SIGKILL'))
-  const port = await new Promise<number>((resolve, reject) => {
-    child.once('message', (message) => resolve(message as number))
-    child.once('exit', (code) => reject(new Error(`ended with ${code}`)))
-  })
-  const post = (path: string): Promise<AnyResponse> => send(port, { method: 'POST', path })
+  const { port, post } = await startProcess(t, 'api-keys-app', { STORE_KIND: kind, STORE_URL: url })
   return {
     issue: () => bodyOf<Key>(post('/keys')),
     list: () => bodyOf<Record<string, unknown>[]>(send(port, { path: '/keys' })),
@@ -116,8 +107,13 @@ for (const [kind, open] of Object.entries({ Redis: sharedRedis, PostgreSQL: shar
         const revokedAt = performance.now()
         t.equal((await one.use(key)).statusCode, 401, 'at once where it was revoked')
         let sent = revokedAt
-        for (; (await other.use(key)).statusCode === 200; sent = performance.now()) await later(20)
-        delays.push(sent - revokedAt)
+        let last = revokedAt
+        for (; (await other.use(key)).statusCode === 200; sent = performance.now()) {
+          last = sent
+          await later(20)
+        }
+        // When the last one that passed was sent, since a busy machine answers later.
+        delays.push(last - revokedAt)
       }
       for (let wave = 0; wave < 4; wave++) await Promise.all(times(50, revokeOne))
       delays.sort((a, b) => a - b)

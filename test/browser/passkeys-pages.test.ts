@@ -12,9 +12,8 @@ import { listen } from '../helpers/flows.js'
 import { blocksOf, readPage } from '../helpers/readme.js'
 import { totpCode } from '../../lib/testing/index.js'
 import { codeNow } from '../helpers/second-factor.js'
+import { until } from '../helpers/load.js'
 import { findProgram, unlessFound } from '../helpers/programs.js'
-
-t.setTimeout(240_000)
 
 const chromium = findProgram('Chromium')
 const skip = unlessFound('Chromium')
@@ -128,9 +127,7 @@ t.test('a passkey is added, logs in once for a challenge, and is removed', { ski
   const [{ data }] = table as [(typeof table)[0]]
   t.strictSame(await statusOf(page, `passkeys.remove('${data.id}')`), [204, null])
   t.strictSame(table, [])
-  for (let tries = 0; tries < 50 && (await credentials()).length > 0; tries += 1)
-    await page.waitForTimeout(100)
-  t.strictSame(await credentials(), [], 'the browser offers it no longer')
+  await until(async () => (await credentials()).length === 0, 'the browser offers it no longer')
   t.strictSame(await statusOf(page, 'passkeys.logIn()'), [0, null])
   const others = complaints.filter((text) => !text.startsWith('Failed to load resource: '))
   t.strictSame(others, [])

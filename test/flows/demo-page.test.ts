@@ -19,8 +19,6 @@ import { startDemo } from '../helpers/demo-app.js'
 import { findProgram, unlessFound } from '../helpers/programs.js'
 import { root } from '../helpers/project.js'
 
-t.setTimeout(300_000)
-
 const chromium = findProgram('Chromium')
 const skip = unlessFound('Chromium')
 const [alice] = demoUsers

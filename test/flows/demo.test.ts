@@ -26,8 +26,6 @@ import { unlessFound } from '../helpers/programs.js'
 import { nodeArguments, programOf, root } from '../helpers/project.js'
 import { keys, privatePem } from '../helpers/tokens.js'
 
-t.setTimeout(300_000)
-
 /** For all tests that are not about keys: making a key of RSA takes long. */
 const keysDir = t.testdir()
 

@@ -9,8 +9,6 @@ import { findProgram, unlessFound } from '../helpers/programs.js'
 import { environment } from '../helpers/demo.js'
 import { startDemo } from '../helpers/demo-app.js'
 
-t.setTimeout(300_000)
-
 const chromium = findProgram('Chromium')
 const skip = unlessFound('Chromium')
 const [alice, bob] = demoUsers

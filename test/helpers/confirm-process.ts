@@ -1,10 +1,10 @@
-import type { AddressInfo } from 'node:net'
 import Fastify from 'fastify'
 import { Redis } from 'ioredis'
 import { authn, type AuthnOptions } from '../../lib/index.js'
 import { redisSessions } from '../../lib/sessions/index.js'
 import { hash } from './accounts.js'
 import { cost, secret } from './app.js'
+import { serve } from './processes.js'
 
 /**
  * A process of a shop whose sessions and counters are in Redis: started by login/processes.test.ts, which it tells its
@@ -23,12 +23,14 @@ async function main(): Promise<void> {
     throttle: { redis, keyPrefix: 'shop' },
     errorBody: ({ code }: { code: string }) => ({ code }),
   } as unknown as AuthnOptions)
+  // Tells its parent that the guard lets a confirmation pass.
+  app.addHook('preParsing', async ({ url }) => {
+    if (url === '/login/confirm') process.send?.('passed')
+  })
   app.get('/me', { config: { auth: true } }, () => 'in')
   app.post('/begin', (request, reply) => app.authn.sessions.begin(1, request, reply))
   app.post('/everywhere', async () => ({ revoked: await app.authn.sessions.revoke({ sub: 1 }) }))
-  await app.listen({ host: '127.0.0.1', port: 0 })
-  process.send?.((app.server.address() as AddressInfo).port)
-  process.once('disconnect', () => process.exit())
+  await serve(app)
 }
 
 void main()

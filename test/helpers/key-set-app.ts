@@ -1,9 +1,9 @@
-import type { AddressInfo } from 'node:net'
 import bcrypt from 'bcrypt'
 import Fastify from 'fastify'
 import { authn } from '../../lib/index.js'
 import { userService } from './app.js'
 import { nameOf } from './flows.js'
+import { serve } from './processes.js'
 
 /**
  * A process of an app whose keys rotate: started by tokens/rotation.test.ts, which it tells its port. It ends when its
@@ -40,9 +40,7 @@ async function main(): Promise<void> {
     await app.jwtService.reload()
     return 'ok'
   })
-  await app.listen({ host: '127.0.0.1', port: 0 })
-  process.send?.((app.server.address() as AddressInfo).port)
-  process.once('disconnect', () => void app.close())
+  await serve(app, () => app.close())
 }
 
 void main()

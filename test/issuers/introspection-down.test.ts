@@ -62,7 +62,7 @@ t.test('a server that answers nothing keeps only the first requests for 5 second
   t.strictSame(tally(all), { 503: 60 })
   const start = performance.now()
   t.strictSame(tally(await Promise.all([get('a'), get('b'), get('c')])), { 503: 3 })
-  t.ok(performance.now() - start < 2_000)
+  t.ok(performance.now() - start < 4_500)
   for (const { request } of issuer.forms.splice(0)) request.destroy()
 })
 

@@ -240,7 +240,7 @@ t.test('1,000 requests of a client wait, for 5 seconds, and closing ends it', as
   await until(() => issuer.forms.length === 16, 'they wait')
   const start = performance.now()
   isRejection(t, await get('one-more'), unavailable, 'at once')
-  t.ok(performance.now() - start < 2_000)
+  t.ok(performance.now() - start < 4_500)
   issuer.misbehave = answering(JSON.stringify(issuer.active()))
   isWelcome(t, await strangers(asking)('good'), 'alice', 'another client')
   await advance(5_000)

@@ -12,8 +12,6 @@ import { findProgram, unlessFound } from '../helpers/programs.js'
 import type { LoginProviderOptions } from '../../lib/index.js'
 
 const chromium = findProgram('Chromium')
-t.setTimeout(120_000)
-
 const skip = unlessFound('Chromium')
 
 /** What a page does to log in with a password, and to link an account. */

@@ -1,11 +1,8 @@
 // `loginWith.<name>.link`: a user who is logged in links an account at a provider.
 import formbody from '@fastify/formbody'
-import swagger from '@fastify/swagger'
-import Fastify from 'fastify'
 import t from 'tap'
 import { memoryApiKeys } from '../../lib/api-keys/index.js'
 import {
-  authn,
   AuthenticationError,
   type AuthnOptions,
   type LoginProviderOptions,
@@ -21,6 +18,7 @@ import {
   type TestApp,
 } from '../helpers/app.js'
 import { cookiesOf, crossSite, linesOf, tls } from '../helpers/cookies.js'
+import { operationsOf } from '../helpers/documents.js'
 import { bearerChallenge, isRejection, messages, serviceOf } from '../helpers/flows.js'
 import { startIssuer } from '../helpers/issuer.js'
 import { challenge } from '../helpers/level.js'
@@ -435,37 +433,30 @@ t.test('a callback finds the cookie of a link behind a proxy on this machine', a
 
 t.test('API documents have the route that begins a link', async (t) => {
   const document = async (more: Partial<AuthnOptions>) => {
-    const app = Fastify()
-    t.teardown(() => app.close())
-    await app.register(swagger, { openapi: { openapi: '3.1.0' } })
     const corp = { issuer: 'https://id.example', clientId: 'shop', username: () => 'alice' }
     const loginWith = { corp: { ...corp, link: () => true }, plain: corp }
     const options = { ...standardOptions(), sessions: true, cookies: true, loginWith, ...more }
-    await app.register(authn, options as AuthnOptions)
-    await app.ready()
-    const { paths = {} } = app.swagger() as unknown as { paths?: Record<string, object> }
-    t.notOk('/login/plain/link' in paths)
-    return paths['/login/corp/link']
+    const all = await operationsOf(t, options)
+    t.notOk('post /login/plain/link' in all)
+    return all['post /login/corp/link']
   }
   const error = { properties: { error: { type: 'string' } } }
   const body = (schema: object): object => ({ content: { 'application/json': { schema } } })
   t.match(await document({}), {
-    post: {
-      operationId: 'linkCorp',
-      summary: String,
-      tags: ['authentication'],
-      security: [{ bearerAuth: [] }, { cookieAuth: [] }],
-      requestBody: body({ properties: { returnTo: { type: 'string' } } }),
-      responses: {
-        200: body({ properties: { location: { type: 'string' } } }),
-        ...Object.fromEntries([401, 403, 429, 503].map((status) => [status, body(error)])),
-      },
+    operationId: 'linkCorp',
+    summary: String,
+    tags: ['authentication'],
+    security: [{ bearerAuth: [] }, { cookieAuth: [] }],
+    requestBody: body({ properties: { returnTo: { type: 'string' } } }),
+    responses: {
+      200: body({ properties: { location: { type: 'string' } } }),
+      ...Object.fromEntries([401, 403, 429, 503].map((status) => [status, body(error)])),
     },
   })
   const errorBody = () => ({ code: 'x' })
   const errorSchema = { type: 'object', properties: { code: { type: 'string' } } }
   const responses = { 403: body({ properties: { code: { type: 'string' } } }) }
-  t.match(await document({ errorBody, errorSchema }), { post: { responses } })
+  t.match(await document({ errorBody, errorSchema }), { responses })
 })
 
 t.test('errorBody makes the bodies of rejections of both routes', async (t) => {

@@ -1,39 +1,25 @@
 // program: its own, in npm run test:all
 // Logins with a real OpenID provider, where the sessions of an app are in Redis.
-import { fork } from 'node:child_process'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import t, { type Test } from 'tap'
 import { redisSessions } from '../../lib/sessions/index.js'
 import { appWith, passwords, standardOptions } from '../helpers/app.js'
 import { listen, nameOf, send, type AnyResponse } from '../helpers/flows.js'
+import { until } from '../helpers/load.js'
 import { clientSecret, realProvider, visitor } from '../helpers/openid-provider.js'
+import { startProcess } from '../helpers/processes.js'
 import { unlessFound } from '../helpers/programs.js'
-import { nodeArguments, programOf } from '../helpers/project.js'
 import { redisServer } from '../helpers/redis-server.js'
 
-t.setTimeout(120_000)
-
 const skip = unlessFound('Redis')
-
-/** @returns the port of an app in a process of its own */
-async function startShop(t: Test, issuer: string, redis: number): Promise<number> {
-  const child = fork(programOf('test/helpers/login-with-app.ts'), {
-    execArgv: [...nodeArguments],
-    env: { ...process.env, TEST_ISSUER: issuer, TEST_REDIS_PORT: String(redis) },
-  })
-  t.teardown(() => void child.kill('SIGKILL'))
-  return new Promise((resolve, reject) => {
-    child.once('message', (message) => resolve(message as number))
-    child.once('exit', (code) => reject(new Error(`ended with ${code}`)))
-  })
-}
 
 /** @returns the ports of two processes that share a provider and Redis */
 async function twoShops(t: Test): Promise<[one: number, other: number]> {
   const redis = await redisServer(t)
   const { issuer } = await realProvider(t)
-  return Promise.all([startShop(t, issuer, redis.port), startShop(t, issuer, redis.port)])
+  const env = { TEST_ISSUER: issuer, TEST_REDIS_PORT: String(redis.port) }
+  const start = async () => (await startProcess(t, 'login-with-app', env)).port
+  return Promise.all([start(), start()])
 }
 
 /** The cookies that a response sets, as a browser sends them. */
@@ -114,13 +100,12 @@ t.test('a store that dies before the session begins is a 503, no login', { skip 
     t.equal((await open(`${url}/me`)).status, 401, 'not logged in')
     act = null
     const logIn = async () => open(await choose(`${url}/login/corp`, 'alice'))
-    let healed = await logIn()
-    // Until the client of the store is connected again.
-    for (let tries = 0; healed.status === 503 && tries < 50; tries += 1) {
-      await sleep(100)
-      healed = await logIn()
-    }
-    t.equal(healed.status, 303, 'a later login succeeds')
+    let { status } = await logIn()
+    await until(async () => {
+      if (status === 503) ({ status } = await logIn())
+      return status !== 503
+    }, 'the client of the store is connected again')
+    t.equal(status, 303, 'a later login succeeds')
     t.equal((await open(`${url}/me`)).status, 200)
   }
 })

@@ -6,8 +6,6 @@ import { listen, nameOf } from '../helpers/flows.js'
 import { clientSecret, realProvider, visitor } from '../helpers/openid-provider.js'
 import type { IdTokenClaims, LoginProviderOptions } from '../../lib/index.js'
 
-t.setTimeout(120_000)
-
 /** A shop where users log in with the provider, and what it has logged. */
 async function openShop(t: Test, issuer: string, more: Partial<LoginProviderOptions> = {}) {
   const { lines, stream } = logLines()

@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { hash, newPassword, password } from '../helpers/accounts.js'
 import { browser } from '../helpers/passkeys.js'
 import { people, proofApp } from '../helpers/proof-app.js'
-import { answerOf, codeNow } from '../helpers/second-factor.js'
+import { answerOf } from '../helpers/second-factor.js'
 
 type Headers = Record<string, string>
 type Setting = Awaited<ReturnType<typeof proofApp>>
@@ -15,13 +15,7 @@ const away = '503 ERR_AUTH_STORE_UNAVAILABLE'
 
 /** Requests that change how a user logs in, or begin a session. @returns the URL and the body of one */
 const changes: Record<string, (setting: Setting, headers: Headers) => Promise<[string, object]>> = {
-  async enable({ post }, headers) {
-    const setup = JSON.parse((await post('/second-factor/setup', {}, headers)).body) as {
-      secret: string
-      token: string
-    }
-    return ['/second-factor/enable', { token: setup.token, code: codeNow(setup.secret) }]
-  },
+  enable: async ({ setUp }, headers) => ['/second-factor/enable', (await setUp(headers)).body],
   async 'add a passkey'({ asked }, headers) {
     const { token, publicKey } = await asked('/passkeys/options', headers)
     return ['/passkeys', { token, response: browser().create(publicKey) }]

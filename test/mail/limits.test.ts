@@ -9,7 +9,7 @@ import {
   newPassword,
   password,
 } from '../helpers/accounts.js'
-import { bearer } from '../helpers/app.js'
+import { sessionOf } from '../helpers/client.js'
 import { FakeRedis } from '../helpers/fake-redis.js'
 import { retryAfterOf } from '../helpers/load.js'
 
@@ -19,17 +19,13 @@ const standard = { limits: undefined }
 
 t.test('three e-mails to one address an hour, known or not, however it is spelled', async (t) => {
   const clock = movedClock(t)
-  const { app, post, send, mails, enter } = await accountsApp(t, standard)
+  const { post, send, mails, enter } = await accountsApp(t, standard)
   for (const email of [alice, 'dora@example.com']) {
     const spellings = [email, ` ${email.toUpperCase()} `, email, email, email.toUpperCase()]
     const answers: unknown[] = []
     const url = email === alice ? '/password/forgot' : '/sign-up'
     for (const spelling of spellings) {
-      const { statusCode, headers } = await app.inject({
-        method: 'POST',
-        url,
-        payload: { email: spelling },
-      })
+      const { statusCode, headers } = await post(url, { email: spelling })
       answers.push([statusCode, headers['retry-after'], headers['cache-control']])
     }
     const good = [202, undefined, 'no-store']
@@ -86,8 +82,7 @@ t.test('a change of address is counted by its account', async (t) => {
     t.equal(await send('/email/change', change, mallory), answer)
   t.equal(await send('/email/change', { ...change, email: 'b@new.example' }, mallory), tooMany)
   const renewal = { currentPassword: password, password: newPassword }
-  const { body } = await post('/password/change', renewal, mallory)
-  const renewed = bearer((JSON.parse(body) as { token: string }).token)
+  const renewed = sessionOf(await post('/password/change', renewal, mallory))
   const again = { ...change, currentPassword: newPassword }
   t.equal(await send('/email/change', again, renewed), tooMany, 'after a new password too')
   await mails()
@@ -148,7 +143,7 @@ t.test('the count of e-mails restarts when their links expire or one is used', a
 t.test('ten passwords can be tried with a link, by all clients together', async (t) => {
   const tried: string[] = []
   const acceptPassword = (given: string): boolean => tried.push(given) > 30
-  const { app, table, asked, tokenOf, logIn } = await accountsApp(t, { acceptPassword })
+  const { from, table, asked, tokenOf, logIn } = await accountsApp(t, { acceptPassword })
   const links = [
     ['/sign-up/finish', await tokenOf('/sign-up', { email: 'dora@example.com' })],
     ['/password/reset', await tokenOf('/password/forgot', { email: alice })],
@@ -159,9 +154,8 @@ t.test('ten passwords can be tried with a link, by all clients together', async 
     asked.length = 0
     const answers: string[] = []
     for (let each = 0; each < 13; each += 1) {
-      const payload = { token, password: `${newPassword} ${each}` }
-      const remoteAddress = `192.0.2.${each}`
-      answers.push(answerOf(await app.inject({ method: 'POST', url, payload, remoteAddress })))
+      const body = { token, password: `${newPassword} ${each}` }
+      answers.push(await from(`192.0.2.${each}`, url, body))
     }
     const [rejected, invalid] = ['400 ERR_AUTH_PASSWORD_GUESSABLE', '400 ERR_AUTH_LINK_INVALID']
     t.strictSame(answers, [...Array(10).fill(rejected), ...Array(3).fill(invalid)], url)
@@ -171,13 +165,9 @@ t.test('ten passwords can be tried with a link, by all clients together', async 
 })
 
 t.test('thirty e-mails from one address or IPv6 host, whoever gets them', async (t) => {
-  const { app } = await accountsApp(t, standard)
+  const { from } = await accountsApp(t, standard)
   let count = 0
-  const ask = async (remoteAddress: string): Promise<string> => {
-    count += 1
-    const payload = { email: `user${count}@example.com` }
-    return answerOf(await app.inject({ method: 'POST', url: '/sign-up', payload, remoteAddress }))
-  }
+  const ask = (ip: string) => from(ip, '/sign-up', { email: `user${(count += 1)}@example.com` })
   const thirty = async (ip: string): Promise<void> => {
     for (let each = 0; each < 30; each += 1) t.equal(await ask(ip), '202 {}', ip)
     t.equal(await ask(ip), tooMany, ip)
@@ -192,11 +182,8 @@ t.test('thirty e-mails from one address or IPv6 host, whoever gets them', async 
 })
 
 t.test('a request that is over one limit does not count for the other one', async (t) => {
-  const { app } = await accountsApp(t, { limits: { perRecipient: 1, perAddress: 2 } })
-  const ask = async (email: string, remoteAddress: string): Promise<string> => {
-    const payload = { email }
-    return answerOf(await app.inject({ method: 'POST', url: '/sign-up', payload, remoteAddress }))
-  }
+  const { from } = await accountsApp(t, { limits: { perRecipient: 1, perAddress: 2 } })
+  const ask = (email: string, ip: string) => from(ip, '/sign-up', { email })
   const [one, other] = ['192.0.2.1', '192.0.2.2'] as const
   t.equal(await ask('a@example.com', one), '202 {}')
   for (let each = 0; each < 3; each += 1) t.equal(await ask('a@example.com', one), tooMany)
@@ -271,14 +258,10 @@ t.test('strangers at other tenants use up no e-mails of a user', async (t) => {
     users.find(
       ({ id, tenant, email }) => tenant === headers['x-tenant'] && [id, email].includes(name),
     )
-  const { app, mails } = await accountsApp(t, standard, { userService: { findByUsername } })
+  const { from, mails } = await accountsApp(t, standard, { userService: { findByUsername } })
   let clients = 0
-  const forgot = async (tenant: string): Promise<string> => {
-    const headers = { 'x-tenant': tenant }
-    const remoteAddress = `192.0.2.${(clients += 1)}`
-    const request = { method: 'POST', url: '/password/forgot', headers, remoteAddress } as const
-    return answerOf(await app.inject({ ...request, payload: { email: alice } }))
-  }
+  const forgot = (tenant: string) =>
+    from(`192.0.2.${(clients += 1)}`, '/password/forgot', { email: alice }, { 'x-tenant': tenant })
   for (const tenant of ['none', 'none', 'none', 'none', 'acme', 'acme', 'acme', 'acme'])
     t.equal(await forgot(tenant), '202 {}')
   t.equal((await mails()).length, 3, 'of acme')
@@ -290,7 +273,7 @@ t.test('a mailbox gets few e-mails by changes of address, of all accounts', asyn
   const table = Array.from({ length: 6 }, (_, id) => {
     return { id, email: `user${id}@example.com`, password: hash }
   })
-  const { app, send, mails } = await accountsApp(t, standard, {
+  const { send, mails, logIn } = await accountsApp(t, standard, {
     userService: {
       findByUsername: (name) => table.find(({ id, email }) => [id, email].includes(name as never)),
     },
@@ -298,8 +281,7 @@ t.test('a mailbox gets few e-mails by changes of address, of all accounts', asyn
   const to = 'victim@elsewhere.example'
   const change = { email: to, currentPassword: password }
   for (const { id } of table) {
-    const response = await app.inject({ method: 'POST', url: '/begin', payload: { id } })
-    const headers = bearer((JSON.parse(response.body) as { token: string }).token)
+    const headers = await logIn(id)
     for (const answer of ['202 {}', '202 {}', '202 {}', tooMany])
       t.equal(await send('/email/change', change, headers), answer)
   }

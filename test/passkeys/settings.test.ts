@@ -12,6 +12,7 @@ import {
   uv,
 } from '../helpers/authenticator.js'
 import { bearer } from '../helpers/app.js'
+import { sessionOf } from '../helpers/client.js'
 import { until } from '../helpers/load.js'
 import { browser, passkeysApp, passkeysOver, type StoredPasskey } from '../helpers/passkeys.js'
 import { eventsOf, sessionApp } from '../helpers/sessions.js'
@@ -44,7 +45,7 @@ t.test('the last way to log in stays', async (t) => {
     { id: 3, how: { amr: ['mfa'] } },
     { 'token-delivery': 'body' },
   )
-  const own = bearer(session.json<{ token: string }>().token)
+  const own = sessionOf(session)
   const { id } = (await other.add(browser(), own)).json<{ id: string }>()
   t.equal((await other.post('/passkeys/remove', { id }, own)).statusCode, 204, 'a provider')
 })
@@ -82,7 +83,7 @@ t.test('an app gets the tokens of a passkey in the body if it asks', async (t) =
   const other = await passkeysApp(t, {}, { cookies: { apps: true } })
   const wish = { 'token-delivery': 'body' }
   const begun = await other.post('/begin', { id: 1, how: { amr: ['pwd'] } }, wish)
-  await other.add(passkey, bearer(begun.json<{ token: string }>().token))
+  await other.add(passkey, sessionOf(begun))
   const inBody = await other.post('/login/passkey', await other.answer(passkey), wish)
   t.equal(answerOf(inBody), '200 tokens')
   t.strictSame(inBody.cookies, [])

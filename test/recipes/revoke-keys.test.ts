@@ -5,6 +5,7 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import { authn, hashPassword } from 'fastify-authn'
 import { memoryApiKeys } from 'fastify-authn/api-keys'
 import t, { type Test } from 'tap'
+import { until } from '../helpers/load.js'
 import { revokeKeys } from '../../examples/recipes/revoke-keys.js'
 
 const password = 'a white rabbit in a waistcoat'
@@ -48,11 +49,7 @@ async function shop(t: Test, prepare: (app: FastifyInstance) => void = () => und
     return response.body === '' ? '' : (response.json<{ token?: string }>().token ?? '')
   }
   const logIn = (word: string) => post('/login', { email: alice.email, password: word })
-  /** The status when it has become this one, or the last one. */
-  async function settles(status: number): Promise<number> {
-    for (let tries = 0; tries < 100 && (await read()) !== status; tries += 1) await setTimeout(20)
-    return read()
-  }
+  const settles = (status: number) => until(async () => (await read()) === status, `a ${status}`)
   return { app, sessions, read, settles, post, logIn }
 }
 
@@ -75,18 +72,14 @@ t.test('with the recipe, a new password ends it', async (t) => {
     { currentPassword: password, password: next },
     await logIn(password),
   )
-  t.equal(await settles(401), 401)
+  await settles(401)
 })
 
 t.test('with the recipe, a deletion revokes the keys, for whoever gets the id next', async (t) => {
   const { app, post, logIn } = await shop(t, revokeKeys)
   await post('/account/delete', { currentPassword: password }, await logIn(password))
   const { apiKeys } = app.authn
-  for (let tries = 0; tries < 100; tries += 1) {
-    if ((await apiKeys.list(1))[0]?.revokedAt) break
-    await setTimeout(20)
-  }
-  t.ok((await apiKeys.list(1))[0]?.revokedAt)
+  await until(async () => Boolean((await apiKeys.list(1))[0]?.revokedAt), 'it is revoked')
 })
 
 t.test('the keys of a user of another registration with the same id stay', async (t) => {

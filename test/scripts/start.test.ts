@@ -10,8 +10,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { root } from '../helpers/project.js'
 
-t.setTimeout(240_000)
-
 /** A copy in which nothing has changed since it was built. */
 function copyOfProject(t: Test): string {
   const copy = t.testdir()

@@ -8,9 +8,6 @@ import { openEmbedded } from '../../examples/demo/embedded.js'
 import { appWith, secret, standardOptions } from '../helpers/app.js'
 import { rejectionOf } from '../helpers/errors.js'
 
-// PGlite takes its time. It is as long as a program of several tests may take.
-t.setTimeout(270_000)
-
 interface Row {
   id: number
   email: string | null

@@ -8,8 +8,6 @@ import { readPage } from '../helpers/readme.js'
 import { freePort } from '../helpers/redis-server.js'
 import { follow } from '../helpers/tutorial.js'
 
-t.setTimeout(240_000)
-
 const name = 'docs/start/spa.md'
 const email = 'alice@example.com'
 const password = 'curiouser and curiouser'

@@ -32,7 +32,7 @@ const together = {
   sessions: 'sessions testing',
   small:
     'app authenticators common cookies errors guard http marks openapi options passwords request throttle users',
-  tokens: 'issuers tokens',
+  tokens: 'issuers jwks tokens',
 }
 const programOfFolder = new Map(
   Object.entries(together).flatMap(([name, list]) =>

@@ -101,3 +101,12 @@ t.test('a swap that is always lost is explained in the log', async (t) => {
   await t.rejects(enable(), { message: 'ERR_AUTH_OVERLOADED' })
   t.match(lines.join(''), /secondFactor\.update\(\).*null.*is not distinct from/)
 })
+
+t.test('a login whose code another one gets in the way of is tried again', async (t) => {
+  const { enable, half, send } = await factorApp(t)
+  const { secret } = await enable()
+  const tokens = [await half(), await half()]
+  const codes = [wrongCode(secret), codeNow(secret, 1)]
+  const answers = tokens.map((token, at) => send(login, { token, code: codes[at] }))
+  t.strictSame(await Promise.all(answers), ['403 ERR_AUTH_CODE_INVALID', '200 tokens'])
+})

@@ -15,11 +15,13 @@ t.test(
     }
     app.post('/open', () => 'in')
     await app.ready()
-    const { paths = {} } = app.swagger() as { paths?: Record<string, Record<string, object>> }
-    const operations = Object.entries(paths).flatMap(([path, methods]) =>
-      Object.entries(methods).map(([method, { responses }]) => [`${method} ${path}`, responses]),
+    type Documented = { paths: Record<string, Record<string, { responses: object }>> }
+    const { paths } = JSON.parse(JSON.stringify(app.swagger())) as Documented
+    const found = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.entries(methods)
+        .filter(([, { responses }]) => '403' in responses)
+        .map(([method]) => `${method} ${path}`),
     )
-    const found = operations.filter(([, responses]) => '403' in responses).map(([name]) => name)
     t.strictSame(found.toSorted(), ['post /basic', 'post /jwt', 'post /login'])
   },
 )

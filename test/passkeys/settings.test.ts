@@ -1,4 +1,6 @@
 // Who may change the passkeys of a user, and what functions of the app may do wrong.
+import { PassThrough } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
 import type { Passkey, PasskeysOptions } from '../../lib/index.js'
 import { answerOf } from '../helpers/accounts.js'
@@ -368,4 +370,22 @@ t.test('support removes all passkeys of a user', async (t) => {
     t.equal(await support(name), '200 {"removed":0}')
   const without = await sessionApp(t)
   t.throws(() => without.authn.passkeys, { code: 'ERR_AUTH_OPTION', message: /passkeys/ })
+})
+
+t.test('of a session that ends while a body is held back, nothing changes', async (t) => {
+  const { app, table, add, logIn } = await passkeysApp(t)
+  await add(browser(), await logIn(), 'mine')
+  const id = table[0]?.data.id
+  const before = JSON.stringify(table)
+  for (const url of ['/passkeys/remove', '/passkeys/rename']) {
+    const headers = { 'content-type': 'application/json', ...(await logIn()) }
+    const payload = new PassThrough()
+    payload.write('{')
+    const response = app.inject({ method: 'POST', url, headers, payload })
+    for (let turns = 0; turns < 50; turns += 1) await setImmediate()
+    await app.authn.sessions.revoke({ sub: 1 })
+    payload.end(JSON.stringify({ id, name: 'theirs' }).slice(1))
+    t.equal(answerOf(await response), '401 ERR_AUTH_JWT_INVALID', url)
+    t.equal(JSON.stringify(table), before, url)
+  }
 })

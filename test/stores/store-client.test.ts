@@ -2,7 +2,6 @@ import type { FastifyInstance } from 'fastify'
 import t from 'tap'
 import { openStore } from '../../lib/stores/store-client.js'
 import { openOnce } from '../../lib/stores/memory.js'
-import { checkStorePrefix } from '../../lib/stores/redis.js'
 import { setNodeEnv } from '../helpers/environment.js'
 import { fakeLog } from '../helpers/load.js'
 
@@ -76,10 +75,3 @@ t.test(
     t.notMatch(JSON.stringify(lines), /hidden/)
   },
 )
-
-t.test('a prefix is 1 to 64 letters, digits and _ . : -', async (t) => {
-  for (const prefix of ['a', 'x'.repeat(64), 'shop:eu-1_a.b'])
-    t.equal(checkStorePrefix(prefix, ''), prefix)
-  for (const prefix of ['', 'x'.repeat(65), 'a b', 'é', '*', undefined, 1])
-    t.throws(() => checkStorePrefix(prefix, 'here'), { code: 'ERR_AUTH_OPTION' })
-})

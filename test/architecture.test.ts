@@ -140,3 +140,8 @@ t.test('each package is imported only where it belongs', async (t) => {
   t.strictSame(importers('fastify'), ['lib/cli/commands/doctor.ts'])
   t.ok(importers('commander').every((file) => file.startsWith('lib/cli/')))
 })
+
+t.test('each folder of lib/ has its tests in the folder of test/ with its name', async (t) => {
+  for (const name of readdirSync(path.join(root, 'lib')).filter((each) => !each.includes('.')))
+    t.ok(existsSync(path.join(root, 'test', name)), name)
+})

@@ -1,4 +1,6 @@
 import t from 'tap'
+import { check } from '../../lib/options/check.js'
+import { keyEntrySchema, keyFileEntrySchema } from '../../lib/options/key-set-schemas.js'
 import { resolveOptions } from '../../lib/options/resolve.js'
 import type { AuthnOptions } from '../../lib/index.js'
 import { secret } from '../helpers/app.js'
@@ -28,5 +30,21 @@ t.test('numbers of options are accepted up to their limits, and not beyond', asy
     for (const value of [least, most]) t.doesNotThrow(() => resolveOptions(make(value)), name)
     for (const value of [least - step, most + step])
       t.throws(() => resolveOptions(make(value)), { code: 'ERR_AUTH_OPTION' }, `${name}: ${value}`)
+  }
+})
+
+t.test('each member of a key is checked', async (t) => {
+  const right = { alg: 'ES256', state: 'verify', public: 'a.pem', kid: 'k'.repeat(256) }
+  const dates = { since: '2027-01-01T00:10Z', until: '2027-12-31T23:59:59.5+01:00' }
+  const wrong = { alg: 'none', state: 'x', kid: 'k'.repeat(257), legacy: 'yes', secret: 1 }
+  const more = { since: 'x', until: '2027-01-01T00:10', public: 1, private: {}, other: 1 }
+  for (const schema of [keyEntrySchema, keyFileEntrySchema]) {
+    t.doesNotThrow(() => check(schema, { ...right, ...dates, legacy: true }))
+    for (const [member, value] of Object.entries({ ...wrong, ...more }))
+      t.throws(
+        () => check(schema, { ...right, [member]: value }),
+        { code: 'ERR_AUTH_OPTION' },
+        member,
+      )
   }
 })

@@ -156,7 +156,12 @@ t.test(
       const real = memorySessions()
       const counted = storeWith(({ close }) => {
         seen.opened += 1
-        return { close: async () => (seen.closed += 1) && close() }
+        return {
+          async close() {
+            seen.closed += 1
+            await close()
+          },
+        }
       }, real)
       const [first] = sessionStoreSuite((prefix) => {
         seen.made += 1

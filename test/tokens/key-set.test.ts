@@ -154,3 +154,15 @@ t.test('invalid key sets and combinations make startup fail', async (t) => {
     await app.close()
   }
 })
+
+t.test('there is a secret for each purpose and key, but for public and expired ones', async (t) => {
+  const expired = { ...b, state: 'verify', until: '2020-01-01T00:00:00Z' } as const
+  const retired = { ...edwards, state: 'verify' } as const
+  const secretsOf = async (keys: KeyEntry[], purpose = 'a'): Promise<string[]> => {
+    const service = await new JwtService({ keys }).load()
+    return service.secretsFor(purpose, undefined).map((each) => each.toString('hex'))
+  }
+  const both = await secretsOf([a, retired, publicHalf(rsa), expired])
+  t.strictSame([await secretsOf([a, retired]), await secretsOf([a])], [both, both.slice(0, 1)])
+  t.equal(new Set([...both, ...(await secretsOf([a], 'b'))]).size, 3)
+})

@@ -31,7 +31,7 @@ const together = {
   login: 'login resource valid-after',
   sessions: 'sessions testing',
   small:
-    'app authenticators common cookies errors guard http marks openapi options passwords request throttle users',
+    'app authenticators common cookies errors guard http marks openapi options passwords request stores throttle users',
   tokens: 'issuers jwks tokens',
 }
 const programOfFolder = new Map(

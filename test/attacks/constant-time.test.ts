@@ -40,6 +40,9 @@ t.test('stored secrets are compared in constant time, in all their bytes', async
   for (const [title, work] of guesses) {
     lengths.length = 0
     await work()
-    t.ok(lengths.length > 0 && lengths.every((length) => length >= 6), `${title}: ${lengths.join()}`)
+    t.ok(
+      lengths.length > 0 && lengths.every((length) => length >= 6),
+      `${title}: ${lengths.join()}`,
+    )
   }
 })

@@ -146,3 +146,13 @@ t.test('a login is confirmed if the hash is another one of its password by then'
     else await t.rejects(confirm(), { code: 'ERR_AUTH_INVALID_CREDENTIALS' }, title)
   }
 })
+
+t.test('an attempt over the limit is rejected before its user is looked up', async (t) => {
+  const asked: string[] = []
+  const userService = serviceOf((name) => (asked.push(name) > 0 ? alice : null))
+  const check = createCredentialCheck(toolsOf({ userService, throttle: throttle(1) }))
+  const { request } = fakeRequest()
+  await t.rejects(check('alice', 'guess', request), { code: 'ERR_AUTH_INVALID_CREDENTIALS' })
+  await t.rejects(check('alice', password, request), { code: 'ERR_AUTH_TOO_MANY_ATTEMPTS' })
+  t.strictSame(asked, ['alice'])
+})

@@ -148,7 +148,7 @@ t.test('a login is confirmed if the hash is another one of its password by then'
 })
 
 t.test('an attempt over the limit is rejected before its user is looked up', async (t) => {
-  const asked: string[] = []
+  const asked: (string | number)[] = []
   const userService = serviceOf((name) => (asked.push(name) > 0 ? alice : null))
   const check = createCredentialCheck(toolsOf({ userService, throttle: throttle(1) }))
   const { request } = fakeRequest()

@@ -31,8 +31,8 @@ const together = {
   login: 'login resource valid-after',
   sessions: 'sessions testing',
   small:
-    'app authenticators common cookies errors guard http marks openapi options passwords request throttle users',
-  tokens: 'issuers tokens',
+    'app authenticators common cookies errors guard http marks openapi options passwords request stores throttle users',
+  tokens: 'issuers jwks tokens',
 }
 const programOfFolder = new Map(
   Object.entries(together).flatMap(([name, list]) =>

@@ -152,3 +152,8 @@ t.test('CONTRIBUTING says what is in each folder', async (t) => {
     [],
   )
 })
+
+t.test('each folder of lib/ has its tests in the folder of test/ with its name', async (t) => {
+  for (const name of readdirSync(path.join(root, 'lib')).filter((each) => !each.includes('.')))
+    t.ok(existsSync(path.join(root, 'test', name)), name)
+})

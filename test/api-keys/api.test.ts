@@ -14,7 +14,8 @@ t.test('app.authn.apiKeys rejects missing, unknown and wrong arguments', async (
   const revoke = keys.revoke.bind(keys) as (id: unknown, given?: unknown) => Promise<unknown>
   const wrong = { code: 'ERR_AUTH_API_KEY' }
   for (const member of Object.keys(good)) {
-    await t.rejects(issue({ ...good, [member]: undefined }), wrong, `no ${member}`)
+    const missing = { ...wrong, message: `"${member}" is missing` }
+    await t.rejects(issue({ ...good, [member]: undefined }), missing, `no ${member}`)
   }
   for (const [member, values] of Object.entries({
     owner: ['', null, {}, Number.NaN, 'a\u0000b', 'x'.repeat(1025), ['alice']],
@@ -34,7 +35,8 @@ t.test('app.authn.apiKeys rejects missing, unknown and wrong arguments', async (
     isAdmin: [true],
   })) {
     for (const value of values) {
-      await t.rejects(issue({ ...good, [member]: value }), wrong, member)
+      const found = { ...wrong, message: `"${member}" is wrong` }
+      await t.rejects(issue({ ...good, [member]: value }), found, member)
     }
   }
   for (const given of [undefined, null, 'alice', []]) await t.rejects(issue(given), wrong)

@@ -10,8 +10,7 @@ import { job } from '../helpers/api-keys.js'
 import { postgresServer } from '../helpers/postgres-server.js'
 import { unlessFound } from '../helpers/programs.js'
 import { redisServer } from '../helpers/redis-server.js'
-import { everyFaultIsFound } from '../helpers/store-faults.js'
-import type { ApiKeyStore, ApiKeyStoreFactory, StoredApiKey } from '../../types/api-keys.js'
+import type { ApiKeyStoreFactory, StoredApiKey } from '../../types/api-keys.js'
 
 const noRedis = unlessFound('Redis')
 const noPostgres = unlessFound('PostgreSQL')
@@ -90,96 +89,4 @@ t.test('redisApiKeys() forgets an owner with the last key', { skip: noRedis }, a
   t.ok((await days()) < 0, 'it does not expire before the key does')
   await store.revoke(id, Date.now() / 1000, null)
   t.equal(Math.round(await days()), 40)
-})
-
-type Change = (store: ApiKeyStore) => Partial<ApiKeyStore>
-
-/** Stores with one fault each, and the case that finds it. */
-const faulty: Record<string, [change: Change, caseName: RegExp]> = {}
-const fault = (title: string, caseName: RegExp, change: Change): unknown =>
-  (faulty[title] = [change, caseName])
-fault('times without a fraction', /as it was given/, (store) => ({
-  create: (key, limit) => store.create({ ...key, createdAt: Math.floor(key.createdAt) }, limit),
-}))
-fault('an owner that is a number again', /as it was given/, (store) => ({
-  create: (key, limit) => store.create({ ...key, ownerType: 'string' }, limit),
-}))
-fault('an id that is taken', /its id is taken/, (store) => ({
-  create: (key, limit) => store.create(key, limit).catch(() => true),
-}))
-fault('owners in lower case', /owners are told apart/, (store) => ({
-  create: (key, limit) => store.create({ ...key, owner: key.owner.toLowerCase() }, limit),
-  list: (owner) => store.list(owner.toLowerCase()),
-}))
-fault('the oldest first', /newest first/, (store) => ({
-  list: async (owner) => [...(await store.list(owner))].toReversed(),
-}))
-fault('live keys only', /30 days/, (store) => ({
-  list: async (owner) => (await store.list(owner)).filter(({ revokedAt }) => !revokedAt),
-}))
-fault('every use', /every 60 seconds/, (store) => ({
-  touch: (id, at) => store.touch(id, at + 1e6).then(() => store.touch(id, at + 1e7)),
-}))
-fault('no use', /every 60 seconds/, () => ({ touch: async () => undefined }))
-fault('keys of any owner are revoked', /of another owner/, (store) => ({
-  revoke: (id, at) => store.revoke(id, at, null),
-}))
-fault('keys of any owner are replaced', /does not change/, (store) => ({
-  replace: (id, next, until, _, limit) => store.replace(id, next, until, null, limit),
-}))
-fault('a later end', /or sooner/, (store) => ({
-  replace: (id, next, until, owner, limit) => store.replace(id, next, until + 60, owner, limit),
-}))
-fault('expired keys are replaced', /does not change/, (store) => ({
-  replace: (id, next, until, owner, limit) =>
-    store
-      .replace(id, { ...next, createdAt: 0 }, until, owner, limit)
-      .then(async (isDone) => isDone && (await store.find(next.id)) !== null),
-}))
-fault('a read, and then a write: revoke', /200 calls/, (store) => ({
-  async revoke(id, at, owner) {
-    const isLive = (await store.find(id))?.revokedAt === null
-    await store.revoke(id, at, owner)
-    return isLive && (owner ?? (await store.find(id))?.owner) === (await store.find(id))?.owner
-  },
-}))
-fault('a read, and then a write: replace', /200 calls/, (store) => ({
-  async replace(id, next, until, owner, limit) {
-    const isLive = (await store.find(id))?.replacedBy === null
-    if (await store.replace(id, next, until, owner, limit)) return true
-    if (isLive && owner === null) await store.create(next, limit)
-    return false
-  },
-}))
-fault('a count, and then a write', /200 keys/, (store) => ({
-  async create(key, limit) {
-    const keys = await store.list(key.owner)
-    const valid = keys.filter(({ revokedAt, expiresAt }) => !(revokedAt ?? expiresAt))
-    return valid.length < limit && store.create(key, 1e6)
-  },
-}))
-fault('revoked keys count', /200 keys/, (store) => ({
-  create: async (key, limit) =>
-    (await store.list(key.owner)).length < limit && store.create(key, limit),
-}))
-fault('no replacement at the limit', /whatever the limit/, (store) => ({
-  replace: async (id, next, until, owner, limit) =>
-    (await store.list(next.owner)).length < limit && store.replace(id, next, until, owner, limit),
-}))
-fault('replacements without a limit', /twice as many/, (store) => ({
-  replace: (id, next, until, owner) => store.replace(id, next, until, owner, 1e6),
-}))
-
-t.test('apiKeyStoreSuite() finds every fault of a store', async (t) => {
-  await everyFaultIsFound(t, faulty, (change) =>
-    apiKeyStoreSuite((prefix) => {
-      const factory = memoryApiKeys({ prefix })
-      const open = (name: string) => ({ ...factory.open(name), ...change(factory.open(name)) })
-      return { ...factory, open }
-    }),
-  )
-  const one = memoryApiKeys({ prefix: 'one' })
-  const cases = apiKeyStoreSuite((prefix) => ({ ...one, prefix, open: () => one.open('x') }))
-  const apart = cases.find(({ name }) => name.startsWith('registrations'))
-  await t.rejects(async () => apart?.run(), 'names and prefixes')
 })

@@ -224,3 +224,23 @@ t.test('an authenticator of the app replaces a built-in of the same name', async
   const headers = bearer(app.jwtService.generateToken('alice'))
   isRejection(t, await app.inject({ url: '/', headers }), { error: messages.none, challenge: null })
 })
+
+t.test(
+  'in the mode try, claims are seen of a valid token alone, also of an unknown user',
+  async (t) => {
+    const app = await appWith(t, standardOptions(), (app) => {
+      app.get('/', { config: { auth: 'try' } }, ({ user, extra }) => ({
+        user,
+        sub: extra.jwtClaims?.sub ?? null,
+      }))
+    })
+    const { jwtService } = app
+    const exp = 1_000_000_000
+    const tokens = {
+      [jwtService.generateToken('nobody')]: { user: null, sub: 'nobody' },
+      [jwtService.generateTokenWithClaims({ sub: 'alice', exp })]: { user: null, sub: null },
+    }
+    for (const [token, seen] of Object.entries(tokens))
+      t.strictSame((await app.inject({ url: '/', headers: bearer(token) })).json(), seen)
+  },
+)

@@ -12,6 +12,7 @@ import {
   appWith,
   basic,
   bearer,
+  fastify,
   logLines,
   passwords,
   secret,
@@ -20,6 +21,7 @@ import {
   userService,
   users,
 } from '../helpers/app.js'
+import { rejectionOf } from '../helpers/errors.js'
 import { FakeRedis } from '../helpers/fake-redis.js'
 import {
   anyService,
@@ -326,4 +328,23 @@ t.test('login.routeOptions cannot switch the validation of the body off', async 
     isBadRequest(t, response, 'body/username must be string', JSON.stringify(routeOptions))
     t.strictSame(service.asked, [])
   }
+})
+
+t.test('a login that another registration has is left to it, unless it is asked for', async (t) => {
+  const log = logLines()
+  const options = standardOptions()
+  const register = (app: FastifyInstance, more: object = {}) =>
+    app.register(async (scope) => scope.register(authn, { ...options, ...more }))
+  const app = fastify(t, { logger: { stream: log.stream } })
+  await register(app)
+  await register(app)
+  await app.ready()
+  t.match(
+    log.lines.filter(({ level }) => level === 40),
+    [{ msg: /POST \/login already exists.*login: { path }/ }],
+  )
+  const asked = fastify(t)
+  await register(asked)
+  const error = await rejectionOf(register(asked, { login: {} }))
+  t.match(error, { code: 'ERR_AUTH_OPTION', message: /POST \/login/ })
 })

@@ -11,15 +11,16 @@ import {
   up,
   uv,
 } from '../helpers/authenticator.js'
-import { bearer } from '../helpers/app.js'
 import { sessionOf } from '../helpers/client.js'
 import { until } from '../helpers/load.js'
 import { browser, passkeysApp, passkeysOver, type StoredPasskey } from '../helpers/passkeys.js'
-import { eventsOf, sessionApp } from '../helpers/sessions.js'
+import { eventsOf, sessionApp, storeWith } from '../helpers/sessions.js'
+import type { SessionStore } from '../../lib/sessions/index.js'
 
 const forbidden = '403 ERR_AUTH_FORBIDDEN'
 const last = '409 ERR_AUTH_PASSKEY_LAST'
 const fault = '500 ERR_AUTH_PASSKEYS'
+const invalid = '401 ERR_AUTH_JWT_INVALID'
 
 t.test('the last way to log in stays', async (t) => {
   const { post, add, logIn, users, table } = await passkeysApp(t)
@@ -329,4 +330,23 @@ t.test('support removes all passkeys of a user', async (t) => {
     t.equal(await support(name), '200 {"removed":0}')
   const without = await sessionApp(t)
   t.throws(() => without.authn.passkeys, { code: 'ERR_AUTH_OPTION', message: /passkeys/ })
+})
+
+t.test('of a session that another process has revoked just now, nothing changes', async (t) => {
+  const outside = {} as SessionStore
+  const store = storeWith((real) => {
+    Object.assign(outside, real)
+    // This process has not heard of it yet.
+    return { watch: (watcher) => watcher.caughtUp() }
+  })
+  const { table, add, post, logIn } = await passkeysApp(t, {}, { sessions: { store } })
+  await add(browser(), await logIn(), 'mine')
+  const id = table[0]?.data.id
+  const before = JSON.stringify(table)
+  for (const url of ['/passkeys/remove', '/passkeys/rename']) {
+    const headers = await logIn()
+    await outside.revoke({ sub: '1' }, 1000, 'another process')
+    t.equal(answerOf(await post(url, { id, name: 'theirs' }, headers)), invalid, url)
+    t.equal(JSON.stringify(table), before, url)
+  }
 })

@@ -20,9 +20,10 @@ const wrongPaths =
 const identifiers = [
   ...wrongPaths.split(' ').map((path) => host + path),
   ...['/a b', '\\mcp', '/mcp\n'].map((path) => host + path),
-  ...['api', '/mcp', 'http://api.example.com/mcp', 'ftp://api.example.com/mcp', ` ${host}/mcp`],
-  ...['https://alice@api.example.com/mcp', 'https://alice:secret@api.example.com/mcp'],
-  ...['HTTPS://api.example.com/mcp', 'https://API.example.com/mcp'],
+  ...'api /mcp http://api.example.com/mcp ftp://api.example.com/mcp'.split(' '),
+  ...'https://alice@api.example.com/mcp https://alice:secret@api.example.com/mcp'.split(' '),
+  ...'HTTPS://api.example.com/mcp https://API.example.com/mcp'.split(' '),
+  ` ${host}/mcp`,
 ]
 
 const rows: [name: string, options: object, said?: RegExp][] = [

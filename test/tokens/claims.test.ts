@@ -120,6 +120,9 @@ t.test('a signed token gets nbf, exp, iss and aud unless its claims have them', 
   t.strictSame(of({}), times)
   t.strictSame(of({ sub: 'a', exp: undefined, nbf: undefined }), { sub: 'a', ...times })
   t.strictSame(of({ exp: 5, nbf: 4 }), { exp: 5, nbf: 4 })
+  const since = { ...plain, expiry: 60, validAfterField: 'since' }
+  t.strictSame(claimsToSign({}, since), { ...times, iat: moment }, 'what it is compared with')
+  t.strictSame(claimsToSign({ iat: 7 }, since), { ...times, iat: 7 })
   const hostile = JSON.parse('{"__proto__":{"admin":true}}') as object
   t.strictSame(Object.keys(of(hostile) as object), ['__proto__', 'nbf', 'exp'])
   const rules = { issuer: 'i', audience: ['a'] }

@@ -5,7 +5,7 @@ import { everyFaultIsFound } from '../../helpers/store-faults.js'
 import { storeWith } from '../../helpers/sessions.js'
 import type { SessionStore } from '../../../types/sessions.js'
 
-t.test('memorySessions() passes sessionStoreSuite()', async (t) => {
+t.test('sessionStoreSuite() finds nothing in a right store', async (t) => {
   const cases = sessionStoreSuite((prefix) => memorySessions({ prefix }))
   t.ok(cases.length > 15)
   await Promise.all(cases.map(({ name, run }) => t.resolves(run(), name)))
@@ -114,3 +114,29 @@ t.test('sessionStoreSuite() finds a store that ignores its name or prefix', asyn
   const apart = cases.find(({ name }) => name.startsWith('registrations'))
   await t.rejects(async () => apart?.run())
 })
+
+t.test(
+  'a suite opens each store in two processes, unless it is local, and closes it',
+  async (t) => {
+    for (const isLocal of [false, true]) {
+      const seen = { made: 0, opened: 0, closed: 0 }
+      const real = memorySessions()
+      const counted = storeWith(({ close }) => {
+        seen.opened += 1
+        return {
+          async close() {
+            seen.closed += 1
+            await close()
+          },
+        }
+      }, real)
+      const [first] = sessionStoreSuite((prefix) => {
+        seen.made += 1
+        return { ...counted, prefix, isLocal }
+      })
+      await first?.run()
+      t.ok(seen.opened >= 2)
+      t.strictSame([seen.made, seen.closed], [isLocal ? 1 : 2, seen.opened])
+    }
+  },
+)

@@ -7,7 +7,15 @@ import { newRefreshToken } from '../../lib/sessions/refresh-token.js'
 import { passwords, standardOptions, users } from '../helpers/app.js'
 import { startupError, isFault, type AnyResponse } from '../helpers/flows.js'
 import { cookiesOf, linesOf } from '../helpers/cookies.js'
-import { breakable, clientOf, eventsOf, pairOf, sessionApp } from '../helpers/sessions.js'
+import {
+  breakable,
+  clientOf,
+  eventsOf,
+  heldStore,
+  pairOf,
+  sessionApp,
+  storeWith,
+} from '../helpers/sessions.js'
 
 const alice = { username: 'alice', password: passwords.alice }
 
@@ -151,4 +159,24 @@ t.test('a refresh token still works after a refresh with it that was a 500', asy
     pair = pairOf(await refresh(pair.refreshToken))
   }
   t.equal(await me(pair.token), 200)
+})
+
+t.test('a process dies after it has stored a refresh: another one repeats it', async (t) => {
+  const { factory } = heldStore()
+  const dying = storeWith(
+    (store) => ({
+      async swap(given) {
+        await store.swap(given)
+        throw new Error('the process is gone')
+      },
+    }),
+    factory,
+  )
+  const mortal = clientOf(await sessionApp(t, { sessions: { store: dying } }))
+  const other = clientOf(await sessionApp(t, { sessions: { store: factory } }))
+  const first = await mortal.login()
+  t.equal((await mortal.refresh(first.refreshToken)).statusCode, 503)
+  const second = pairOf(await other.refresh(first.refreshToken))
+  const third = pairOf(await other.refresh(second.refreshToken))
+  t.equal(await other.me(third.token), 200)
 })

@@ -22,7 +22,9 @@ async function setting(
   update: (user: TestUser, hash: string, previous: string) => unknown,
   hashing: AuthnOptions['hashing'] = { cost: 5 },
   more: AuthnOptions = {},
+  atOnce = 4,
 ): Promise<Setting> {
+  hashAtOnce(t, atOnce)
   const user = { id: 1, name: 'alice', password: bcrypt.hashSync('wonderland', 4) }
   const updates: string[] = []
   const { lines, stream } = logLines()
@@ -88,8 +90,7 @@ for (const use of ['login', 'basic'] as const) {
   t.test(`${use} replaces a hash of a user once at a time`, async (t) => {
     const stored = deferred()
     const watch = watchBcrypt(t, true)
-    hashAtOnce(t, 8)
-    const { updates, enter } = await setting(t, use, () => stored.promise)
+    const { updates, enter } = await setting(t, use, () => stored.promise, undefined, {}, 8)
     const all = [enter(), enter(), enter()]
     await until(() => watch.running.length === 3, 'all are compared')
     watch.hold(false)
@@ -136,8 +137,7 @@ for (const use of ['login', 'basic'] as const) {
 
   t.test(`${use} replaces no hash while others wait for a password check`, async (t) => {
     const watch = watchBcrypt(t, true)
-    hashAtOnce(t, 1)
-    const { app, updates, enter } = await setting(t, use, () => undefined)
+    const { app, updates, enter } = await setting(t, use, () => undefined, undefined, {}, 1)
     const first = enter()
     await until(() => watch.running.length === 1, 'one runs')
     const second = enter()

@@ -54,7 +54,9 @@ async function setting(
   throttle?: AuthnOptions['throttle'],
   server: FastifyServerOptions = {},
   more: AuthnOptions = {},
+  atOnce = 2,
 ): Promise<Setting> {
+  hashAtOnce(t, atOnce)
   const service = userService()
   const handled = probe()
   const app = await appWith(
@@ -147,11 +149,10 @@ for (const use of uses) {
     `${use}: concurrent guesses exceed the limit by at most those that are hashed at once`,
     async (t) => {
       const [atOnce, sent] = [3, 40]
-      hashAtOnce(t, atOnce)
       for (const name of ['alice', 'nobody']) {
         const watch = watchBcrypt(t, true)
         const hashing = { cost, maxQueue: 4 * sent }
-        const { app, enter } = await setting(t, use, undefined, {}, { hashing })
+        const { app, enter } = await setting(t, use, undefined, {}, { hashing }, atOnce)
         const all = Array.from({ length: sent }, (_, count) => enter(name, `guess ${count}`))
         const waiting = sent - atOnce
         await until(() => app.authn.stats().hashing.waiting === waiting, 'all have come')

@@ -40,7 +40,7 @@ const programOfFolder = new Map(
   ),
 )
 /** What the docs, the demo and the examples show, without a line in each file */
-const notQuick = /^(?:docs|examples-mcp|editor|readme|tutorials-.*)$/
+const notQuick = /^(?:docs|editor|readme|tutorials-.*)$/
 const isCode = (file) => file.endsWith('.ts') && !file.endsWith('.d.ts')
 const out = path.join(root, '.tests')
 

@@ -233,7 +233,10 @@ t.test(
     const blocks = pages().flatMap((page) =>
       blocksOf(readPage(page), page).map(({ line, text }) => [`${page}:${line}`, text] as const),
     )
-    const programs = ['examples', 'neighbours/src', 'neighbours/recipes'].flatMap((folder) =>
+    const programs = [
+      'examples',
+      ...['mcp', 'recipes', 'src'].map((name) => `neighbours/${name}`),
+    ].flatMap((folder) =>
       readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' })
         .filter((file) => file.endsWith('.ts') && !/node_modules|(?:^|\/)dist\//.test(file))
         .map((file) => [`${folder}/${file}`, textOf(`${folder}/${file}`)] as const),

@@ -29,13 +29,9 @@ export const basicSchema = strict(
   'an object with username and password',
 )
 
-const ownPath = text('a path that begins with /', { pattern: '^/', quoted: true })
-
 const login = options({
-  path: ownPath,
+  path: text('a path that begins with /', { pattern: '^/', quoted: true }),
   passwords: flag,
-  refreshPath: ownPath,
-  logoutPath: ownPath,
   usernameField: fieldName,
   passwordField: fieldName,
   signingMethod,

@@ -15,7 +15,7 @@ import {
   userService,
 } from '../helpers/app.js'
 import type { AnyResponse } from '../helpers/flows.js'
-import { login, until, watchBcrypt } from '../helpers/load.js'
+import { hashAtOnce, login, until, watchBcrypt } from '../helpers/load.js'
 
 const names = ['success', 'failure', 'login', 'throttled', 'overloaded'] as const
 
@@ -180,9 +180,10 @@ t.test('every 429 is a throttled event, and one line at level warn', async (t) =
 t.test('a full queue and a slow user service give overloaded events', async (t) => {
   const events = collect(t)
   const watch = watchBcrypt(t, true)
+  hashAtOnce(t, 1)
   const good = userService()
   const { app, enter, rejections } = await setting(t, {
-    hashing: { cost, concurrency: 1, maxQueue: 0 },
+    hashing: { cost, maxQueue: 0 },
     userServiceTimeout: 0.02,
     userService: {
       findByUsername: (name, request) =>

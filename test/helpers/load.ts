@@ -5,6 +5,7 @@ import { setTimeout as later } from 'node:timers/promises'
 import bcrypt from 'bcrypt'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Test } from 'tap'
+import { defaults } from '../../lib/options/defaults.js'
 import type { AnyResponse } from './flows.js'
 
 /** The messages of rejections that ask the client to wait. */
@@ -240,4 +241,11 @@ export function tally(responses: readonly AnyResponse[]): Record<number, number>
 export function retryAfterOf({ headers }: AnyResponse): number {
   const { 'retry-after': value } = headers
   return typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : Number.NaN
+}
+
+/** Sets how many passwords the apps that this test starts from here on hash at once: else, it depends on the machine. */
+export function hashAtOnce(t: Test, count: number): void {
+  const { concurrency } = defaults.hashing
+  defaults.hashing.concurrency = count
+  t.teardown(() => (defaults.hashing.concurrency = concurrency))
 }

@@ -10,7 +10,7 @@ import {
   messages,
   type AnyResponse,
 } from '../helpers/flows.js'
-import { until, watchBcrypt } from '../helpers/load.js'
+import { hashAtOnce, until, watchBcrypt } from '../helpers/load.js'
 import { clientOf, pairOf, sessionApp } from '../helpers/sessions.js'
 import type { AuthnOptions } from '../../lib/index.js'
 
@@ -100,7 +100,8 @@ t.test('a login in flight succeeds if only the hash of its password changes', as
     findByUsername: () => ({ ...row }),
     updatePasswordHash: (_: object, hash: string) => (row.password = hash),
   }
-  const options = { userService, jwt: { secret }, hashing: { cost: 5, concurrency: 4 } }
+  hashAtOnce(t, 4)
+  const options = { userService, jwt: { secret }, hashing: { cost: 5 } }
   const app = await sessionApp(t, options)
   const { post } = clientOf(app)
   const all = await Promise.all([1, 2, 3, 4].map(() => post('/login', alice)))

@@ -164,7 +164,6 @@ const values: [option: string, value: unknown, found: string, more?: string][] =
   ['hashing.cost', '10', 'an invalid string'],
   ['hashing.maxCost', 32, '32', '4 to 31'],
   ['hashing.maxCost', 9, '9', '(10)'],
-  ['hashing.concurrency', 0, '0'],
   ['hashing.maxQueue', -1, '-1'],
   ['hashing.maxWait', 5000, '5000'],
   ['credentialCache', true, 'true'],

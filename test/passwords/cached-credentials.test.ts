@@ -13,6 +13,7 @@ import {
 } from '../helpers/flows.js'
 import {
   fateOf,
+  hashAtOnce,
   login,
   movableClock,
   settle,
@@ -32,15 +33,15 @@ const bob = basic('bob', 'le bricoleur')
 const wrong = basic('alice', 'wrong')
 
 /** An app with a route for Basic, and what runs of bcrypt; `held` keeps them under way. */
-async function setting(t: Test, more: AuthnOptions = {}, held = false) {
+async function setting(t: Test, more: AuthnOptions = {}, held = false, atOnce = 2) {
+  hashAtOnce(t, atOnce)
   const watch = watchBcrypt(t, held)
   const list = people()
   const service = userService(list)
   const { handler, take } = probe()
-  const hashing = { cost, concurrency: 2 }
   const app = await appWith(
     t,
-    { userService: service, jwt: { secret }, hashing, ...more },
+    { userService: service, jwt: { secret }, ...more },
     (app) => void app.get('/', { config: { auth: { use: 'basic' } } }, handler),
   )
   const get = (headers: Record<string, string>, remoteAddress = '127.0.0.1') =>
@@ -55,7 +56,6 @@ async function setting(t: Test, more: AuthnOptions = {}, held = false) {
   return { app, get, take, watch, list, service, cached, runsOf }
 }
 
-const one = { cost, concurrency: 1 }
 const rejected = { error: messages.invalid, challenge: basicChallenge }
 
 t.test('the second request with the same credentials runs no bcrypt', async (t) => {
@@ -167,7 +167,7 @@ t.test('a failure that requests share counts for each of them', async (t) => {
 })
 
 t.test('requests with unknown names share no bcrypt run', async (t) => {
-  const { get, take, watch } = await setting(t, { hashing: { cost, concurrency: 8 } }, true)
+  const { get, take, watch } = await setting(t, {}, true, 8)
   const names = ['nobody', 'somebody', 'nobody', 'alice']
   const all = names.map((name) => get(basic(name, 'the same password')))
   await until(() => watch.running.length === 3, 'one runs for each name')
@@ -179,7 +179,7 @@ t.test('requests with unknown names share no bcrypt run', async (t) => {
 })
 
 t.test('requests that share a bcrypt run are answered if the first client leaves', async (t) => {
-  const { app, take, watch } = await setting(t, { hashing: one }, true)
+  const { app, take, watch } = await setting(t, {}, true, 1)
   const port = await listen(app)
   const ask = (headers: Record<string, string>, signal?: AbortSignal): ReturnType<typeof send> =>
     send(port, { path: '/', headers, ...(signal && { signal }) })
@@ -207,8 +207,8 @@ t.test('requests that share a bcrypt run are answered if the first client leaves
 })
 
 t.test('a 429 for one address is not shared with requests of other addresses', async (t) => {
-  const more = { hashing: one, throttle: { perUsername: 1 } }
-  const { app, get, take, watch } = await setting(t, more, true)
+  const more = { throttle: { perUsername: 1 } }
+  const { app, get, take, watch } = await setting(t, more, true, 1)
   const attacker = '192.0.2.66'
   const blocker = get(bob)
   await until(() => watch.running.length === 1, 'another one runs')

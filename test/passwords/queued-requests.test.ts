@@ -18,6 +18,7 @@ import {
   busy,
   busyInGerman,
   fateOf,
+  hashAtOnce,
   login,
   settle,
   tally,
@@ -57,17 +58,18 @@ const waitingIn = (app: FastifyInstance): number => app.authn.stats().hashing.wa
 const basicRoute = (handler: Probe['handler']) => (app: FastifyInstance) =>
   app.get('/', { config: { auth: { use: 'basic' } } }, handler)
 
-t.test('login and Basic together run at most hashing.concurrency bcrypts at once', async (t) => {
-  for (const concurrency of [1, 3]) {
-    await t.test(`concurrency ${concurrency}`, async (t) => {
+t.test('login and Basic together run as many bcrypts at once as there are places', async (t) => {
+  for (const atOnce of [1, 3]) {
+    await t.test(`${atOnce} at once`, async (t) => {
+      hashAtOnce(t, atOnce)
       const watch = watchBcrypt(t, true)
       const { handler, take } = probe()
-      const app = await appWith(t, options({ concurrency }), basicRoute(handler))
+      const app = await appWith(t, options(), basicRoute(handler))
       const all = people.map(async ({ id }) =>
         id % 2 === 0 ? signIn(app, id) : app.inject({ url: '/', headers: header(id) }),
       )
       for (let left = people.length; left > 0; left -= 1) {
-        const running = Math.min(left, concurrency)
+        const running = Math.min(left, atOnce)
         await until(() => watch.running.length === running, 'the next one runs')
         await until(() => waitingIn(app) === left - running, 'the others have come to the queue')
         t.match(stats(app), { running, waiting: left - running, rejected: 0 })
@@ -77,7 +79,7 @@ t.test('login and Basic together run at most hashing.concurrency bcrypts at once
       t.strictSame(tally(await Promise.all(all)), { 200: people.length })
       t.equal(take(), people.length / 2)
       t.equal(watch.runs.length, people.length)
-      t.equal(watch.peak, concurrency)
+      t.equal(watch.peak, atOnce)
       t.strictSame(stats(app), { running: 0, waiting: 0, rejected: 0, memory: 0, replaced: 0 })
     })
   }
@@ -89,7 +91,8 @@ t.test('a comparison reserves its memory, and waits for it within hashing.maxMem
     { pattern: /^old:/, verify: () => gate.promise.then(() => true), sample: 'old:hash' },
   ]
   // 4 MiB for each.
-  const hashing = { algorithm: 'scrypt', cost: 12, concurrency: 3, maxMemory: 8192, migrateFrom }
+  hashAtOnce(t, 3)
+  const hashing = { algorithm: 'scrypt', cost: 12, maxMemory: 8192, migrateFrom }
   const old = people.map(({ id, name }) => ({ id, name, password: 'old:hash' }))
   const more = { userService: userService(old), credentialCache: false as const }
   const { handler } = probe()
@@ -107,7 +110,8 @@ t.test('a comparison reserves its memory, and waits for it within hashing.maxMem
 t.test('a request to a full queue gets a localized 503 at once', async (t) => {
   const watch = watchBcrypt(t, true)
   const { handler, take } = probe()
-  const app = await appWith(t, options({ concurrency: 1, maxQueue: 1, maxWait: 29.2 }), (app) => {
+  hashAtOnce(t, 1)
+  const app = await appWith(t, options({ maxQueue: 1, maxWait: 29.2 }), (app) => {
     app.get('/', { config: { auth: { use: 'basic' } } }, handler)
     app.get('/try', { config: { auth: { mode: 'try', use: 'basic' } } }, handler)
   })
@@ -146,7 +150,8 @@ for (const use of ['login', 'basic'] as const) {
   t.test(`${use}: bcrypt does not run for a client that leaves while it waits`, async (t) => {
     const watch = watchBcrypt(t, true)
     const { handler, take } = probe()
-    const app = await appWith(t, options({ concurrency: 1 }), basicRoute(handler))
+    hashAtOnce(t, 1)
+    const app = await appWith(t, options(), basicRoute(handler))
     const port = await listen(app)
     const ask = (id: number, signal?: AbortSignal): ReturnType<typeof send> =>
       send(port, {
@@ -189,7 +194,8 @@ t.test('bcrypt does not run for a client that leaves while its user is looked up
       return service.findByUsername(name, request)
     },
   }
-  const app = await appWith(t, options({ concurrency: 1 }, { userService: slow }))
+  hashAtOnce(t, 1)
+  const app = await appWith(t, options(undefined, { userService: slow }))
   const port = await listen(app)
   const client = new AbortController()
   const gone = fateOf(send(port, { ...loginOf(0), signal: client.signal }))
@@ -205,7 +211,8 @@ t.test('bcrypt does not run for a client that leaves while its user is looked up
 
 t.test('one client, also a /48, gets a quarter of the queue, others the rest', async (t) => {
   const watch = watchBcrypt(t, true)
-  const app = await appWith(t, options({ concurrency: 1, maxQueue: 8, maxWait: 60 }))
+  hashAtOnce(t, 1)
+  const app = await appWith(t, options({ maxQueue: 8, maxWait: 60 }))
   const enter = (id: number, remoteAddress: string) => fateOf(signIn(app, id, { remoteAddress }))
   const waiting = (): number => app.authn.stats().hashing.waiting
   const rejected = (): number => app.authn.stats().hashing.rejected
@@ -225,7 +232,7 @@ t.test('one client, also a /48, gets a quarter of the queue, others the rest', a
     [3, 1],
   ] as const) {
     const held = watchBcrypt(t, true)
-    const small = await appWith(t, options({ concurrency: 1, maxQueue, maxWait: 60 }))
+    const small = await appWith(t, options({ maxQueue, maxWait: 60 }))
     const all = [0, 1, 2].map((id) => signIn(small, id))
     await until(
       () => small.authn.stats().hashing.rejected === 2 - places,
@@ -238,7 +245,8 @@ t.test('one client, also a /48, gets a quarter of the queue, others the rest', a
 
 t.test('logins in flight finish or are rejected when the app closes', async (t) => {
   const watch = watchBcrypt(t, true)
-  const app = await appWith(t, options({ concurrency: 1, maxQueue: 12, maxWait: 30 }))
+  hashAtOnce(t, 1)
+  const app = await appWith(t, options({ maxQueue: 12, maxWait: 30 }))
   const port = await listen(app)
   const all = people.map(({ id }) => send(port, loginOf(id)))
   const fates = all.map((response) => fateOf(response))

@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import { needsRehash, type AuthnOptions, type UserService } from '../../lib/index.js'
 import { appWith, basic, logLines, secret, userService, type TestUser } from '../helpers/app.js'
 import { deferred, probe, type AnyResponse } from '../helpers/flows.js'
-import { login, settle, until, watchBcrypt } from '../helpers/load.js'
+import { hashAtOnce, login, settle, until, watchBcrypt } from '../helpers/load.js'
 
 interface Setting {
   readonly app: FastifyInstance
@@ -20,9 +20,11 @@ async function setting(
   t: Test,
   use: 'login' | 'basic',
   update: (user: TestUser, hash: string, previous: string) => unknown,
-  hashing: AuthnOptions['hashing'] = { cost: 5, concurrency: 4 },
+  hashing: AuthnOptions['hashing'] = { cost: 5 },
   more: AuthnOptions = {},
+  atOnce = 4,
 ): Promise<Setting> {
+  hashAtOnce(t, atOnce)
   const user = { id: 1, name: 'alice', password: bcrypt.hashSync('wonderland', 4) }
   const updates: string[] = []
   const { lines, stream } = logLines()
@@ -86,8 +88,7 @@ for (const use of ['login', 'basic'] as const) {
   t.test(`${use} replaces a hash of a user once at a time`, async (t) => {
     const stored = deferred()
     const watch = watchBcrypt(t, true)
-    const hashing = { cost: 5, concurrency: 8 }
-    const { updates, enter } = await setting(t, use, () => stored.promise, hashing)
+    const { updates, enter } = await setting(t, use, () => stored.promise, undefined, {}, 8)
     const all = [enter(), enter(), enter()]
     await until(() => watch.running.length === 3, 'all are compared')
     watch.hold(false)
@@ -134,8 +135,7 @@ for (const use of ['login', 'basic'] as const) {
 
   t.test(`${use} replaces no hash while others wait for a password check`, async (t) => {
     const watch = watchBcrypt(t, true)
-    const hashing = { cost: 5, concurrency: 1 }
-    const { app, updates, enter } = await setting(t, use, () => undefined, hashing)
+    const { app, updates, enter } = await setting(t, use, () => undefined, undefined, {}, 1)
     const first = enter()
     await until(() => watch.running.length === 1, 'one runs')
     const second = enter()

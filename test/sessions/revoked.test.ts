@@ -1,3 +1,4 @@
+// program: redis
 // What apps and people learn of a revoked session: the event `revoked`, and the message of a 401.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'

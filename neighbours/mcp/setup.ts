@@ -1,15 +1,16 @@
-// The MCP server of examples/mcp behind a proxy, its authorization server, and what clients of both SDKs keep.
+// The MCP server of neighbours/mcp behind a proxy, its authorization server, and what clients of both SDKs keep.
+
 import { once } from 'node:events'
 import { createServer, request as requestTo } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { OAuthClientProvider } from '@modelcontextprotocol/client'
 import type { FastifyInstance } from 'fastify'
 import type { ClientMetadata } from 'oidc-provider'
-import type { Test } from 'tap'
-import { buildApp } from '../../examples/mcp/app.js'
-import { startAuthorizationServer } from '../../examples/mcp/authorization-server.js'
-import type { Notes } from '../../examples/mcp/notes.js'
-import { visitor } from './openid-provider.js'
+import type { TestContext } from 'node:test'
+import { buildApp } from './app.js'
+import { startAuthorizationServer } from './authorization-server.js'
+import type { Notes } from './notes.js'
+import { visitor } from '../../test/helpers/openid-provider.js'
 
 export type Tokens = 'jwt' | 'opaque'
 
@@ -41,13 +42,12 @@ export interface Running {
 }
 
 /** Each test has a server, whose users have two notes, and an authorization server of its own. */
-export async function setUp(t: Test, tokens: Tokens = 'jwt'): Promise<Running> {
+export async function setUp(t: TestContext, tokens: Tokens = 'jwt'): Promise<Running> {
   // The provider and the newest client write advice for their developers, such as to use https.
-  t.intercept(console, 'info', { value: () => undefined })
-  t.intercept(console, 'warn', { value: () => undefined, writable: true })
+  for (const name of ['info', 'warn'] as const) t.mock.method(console, name, () => undefined)
   const clients = [machine(robot.clientId), machine(api.clientId)]
   const { issuer, close } = await startAuthorizationServer({ tokens, clients })
-  t.teardown(close)
+  t.after(close)
   const proxy = await startProxy(t)
   const url = new URL('/mcp', proxy.origin)
   const notes = new Map<string, Notes>()
@@ -63,7 +63,7 @@ export async function setUp(t: Test, tokens: Tokens = 'jwt'): Promise<Running> {
     },
   })
   await app.listen({ host: '127.0.0.1', port: 0 })
-  t.teardown(() => app.close())
+  t.after(() => app.close())
   const { port } = app.server.address() as AddressInfo
   proxy.target(port)
   const post = (path: string, words: Record<string, string>): Promise<Response> => {
@@ -95,7 +95,7 @@ export async function setUp(t: Test, tokens: Tokens = 'jwt'): Promise<Running> {
 }
 
 /** Passes requests on under another `Host`, as a proxy in front of an app may. */
-async function startProxy(t: Test, more?: { authorization: string }) {
+async function startProxy(t: TestContext, more?: { authorization: string }) {
   const log: string[] = []
   let port = 0
   const server = createServer((request, response) => {
@@ -117,7 +117,7 @@ async function startProxy(t: Test, more?: { authorization: string }) {
     request.pipe(onward)
   })
   await once(server.listen(0, '127.0.0.1'), 'listening')
-  t.teardown(() => {
+  t.after(() => {
     server.close()
     server.closeAllConnections()
   })

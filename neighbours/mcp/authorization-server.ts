@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto'
 import type { ClientMetadata } from 'oidc-provider'
-import { startProvider, type RunningProvider } from '../demo/provider.js'
+import { startProvider, type RunningProvider } from '../../examples/demo/provider.js'
 
 export interface Settings {
   /** Whether access tokens are JWTs, or opaque ones for introspection. Default: `jwt`. */

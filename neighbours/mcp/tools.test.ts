@@ -1,13 +1,13 @@
-// program: examples-mcp
-// What examples/mcp does for users whose `sub` is a number, and its scopes of tools over the older SDK.
+// What neighbours/mcp does for users whose `sub` is a number, and its scopes of tools over the older SDK.
+import assert from 'node:assert/strict'
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
 import Fastify from 'fastify'
 import { authn } from 'fastify-authn'
 import { authnTesting, mintToken } from 'fastify-authn/testing'
-import t from 'tap'
-import { buildApp } from '../../examples/mcp/app.js'
-import { toolScopes } from '../../examples/mcp/tools.js'
+import { test } from 'node:test'
+import { buildApp } from './app.js'
+import { toolScopes } from './tools.js'
 
 const identifier = 'https://notes.example.com/mcp'
 const issuer = 'https://id.example.com'
@@ -22,14 +22,14 @@ const call = (name: string): object => ({
   params: { name, arguments: {} },
 })
 
-t.test('each user has notes of their own, whatever type `sub` has', async (t) => {
+test('each user has notes of their own, whatever type `sub` has', async (t) => {
   const asked: string[] = []
   const notesOf = (name: string) => {
     asked.push(name)
     return new Map([['1', name]])
   }
   const app = await buildApp({ identifier, issuer, origins: [], notesOf })
-  t.teardown(() => app.close())
+  t.after(() => app.close())
   await app.register(authnTesting)
   await app.listen({ host: '127.0.0.1', port: 0 })
   const origin = app.listeningOrigin
@@ -41,15 +41,15 @@ t.test('each user has notes of their own, whatever type `sub` has', async (t) =>
       headers: { ...headers, 'content-type': 'application/json' },
       body: JSON.stringify(call('list_notes')),
     })
-    t.equal(response.status, 200)
+    assert.equal(response.status, 200)
     await response.text()
   }
-  t.strictSame([...new Set(asked)], ['user:1', 'user:2', 'client:robot'])
+  assert.deepEqual([...new Set(asked)], ['user:1', 'user:2', 'client:robot'])
 })
 
-t.test('the scopes of tools, with a server of the SDK 1.x', async (t) => {
+test('the scopes of tools, with a server of the SDK 1.x', async (t) => {
   const app = Fastify()
-  t.teardown(() => app.close())
+  t.after(() => app.close())
   await app.register(authn, {
     resource: identifier,
     issuers: { corp: { issuer, user: ({ sub }) => ({ name: String(sub) }) } },
@@ -82,12 +82,12 @@ t.test('the scopes of tools, with a server of the SDK 1.x', async (t) => {
     })
   for (const body of [call('delete_note'), [call('list_notes'), call('delete_note')]]) {
     const rejected = await send('notes:read', body)
-    t.equal(rejected.status, 403)
-    t.match(
-      rejected.headers.get('www-authenticate'),
+    assert.equal(rejected.status, 403)
+    assert.match(
+      String(rejected.headers.get('www-authenticate')),
       /^Bearer .*error="insufficient_scope", scope="notes:write", resource_metadata="https:/,
     )
   }
-  t.match(await (await send('notes:read', call('list_notes'))).text(), 'did list_notes')
-  t.match(await (await send('notes:write', call('delete_note'))).text(), 'did delete_note')
+  assert.match(await (await send('notes:read', call('list_notes'))).text(), /did list_notes/)
+  assert.match(await (await send('notes:write', call('delete_note'))).text(), /did delete_note/)
 })

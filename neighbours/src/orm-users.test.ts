@@ -1,15 +1,17 @@
+// What handlers get of a user that is an instance of an ORM. None of the ORMs connects to a database.
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { test, type TestContext } from 'node:test'
 import { inspect } from 'node:util'
+import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
+import authn, { hashPassword } from 'fastify-authn'
 import mongoose from 'mongoose'
 import pg from 'pg'
 import { DataTypes, Sequelize } from 'sequelize'
-import t from 'tap'
 import { BaseEntity, DataSource, EntitySchema } from 'typeorm'
-import type { AuthUser } from '../../lib/index.js'
-import { appWith, bearer, logLines, secret, users } from '../helpers/app.js'
 
-// None of the ORMs connects to a database.
-
-const hash = users[0]?.password ?? ''
+const secret = randomBytes(64).toString('base64url')
+const hash = await hashPassword('wonderland', { cost: 4 })
 /** No known algorithm: only the name of its field shows that it is secret. */
 const unusual = 'sha1:0123456789abcdef'
 
@@ -61,13 +63,31 @@ Entity.useDataSource(dataSource)
 
 /** A user as an ORM reads it from the database; the pin is a hash under a name of its own. */
 const row = (password: string) => ({ name: 'alice', password, pin: hash, roles: ['editor'] })
-const makers: Record<string, (password: string) => AuthUser> = {
+const makers: Record<string, (password: string) => object> = {
   Mongoose: (password) => {
     const _id = new mongoose.Types.ObjectId()
     return Document.hydrate({ _id, ...row(password), address: { city: 'Oxford' } })
   },
   Sequelize: (password) => Instance.build(row(password), { raw: true, isNewRecord: false }),
   TypeORM: (password) => Entity.create({ ...row(password) }),
+}
+
+/** An app whose users are what `find` returns, and the headers of one of them. */
+async function appWith(
+  t: TestContext,
+  find: () => object | null,
+  declare: (app: FastifyInstance) => void,
+  server?: FastifyServerOptions,
+) {
+  const app = Fastify(server)
+  t.after(() => app.close())
+  const userService = { findByUsername: () => find() as never }
+  await app.register(authn, { jwt: { secret }, userService })
+  declare(app)
+  await app.ready()
+  const headers = { authorization: `Bearer ${app.jwtService.generateToken('alice')}` }
+  const get = (url: string) => app.inject({ url, headers })
+  return { get }
 }
 
 type User = Record<string, (...args: unknown[]) => unknown>
@@ -116,54 +136,57 @@ const sent: Record<string, typeof everywhere> = {
   TypeORM: { ...everywhere, toObject: (user) => user.toObject?.() },
 }
 
-t.test('no handler can send or log a hash of an instance of an ORM', async (t) => {
+test('no handler can send or log a hash of an instance of an ORM', async (t) => {
   for (const [orm, make] of Object.entries(makers)) {
     for (const password of [hash, unusual]) {
       for (const isChanged of [false, true]) {
-        const find = (): AuthUser => {
+        const find = (): object => {
           const user = make(password) as unknown as Record<string, unknown>
           if (!isChanged) return user
           // A document that has been saved keeps earlier values, and one whose nested object was read the whole record.
           const { $__: internals } = user
           if (internals instanceof Object) Object.assign(internals, { savedState: {} })
-          t.ok(orm !== 'Mongoose' || user.address)
+          assert.ok(orm !== 'Mongoose' || user.address)
           user.password = `${password}X`
           return user
         }
-        const { lines, stream } = logLines()
-        const config = { auth: true } as const
-        const app = await appWith(
+        const lines: string[] = []
+        const stream = { write: (line: string) => void lines.push(line) }
+        const { get } = await appWith(
           t,
-          { userService: { findByUsername: find }, jwt: { secret } },
+          find,
           (app) =>
-            app.get<{ Params: { way: string } }>('/:way', { config }, ({ user, params, log }) => {
-              log.info({ user }, 'asked')
-              return { sent: sent[orm]?.[params.way]?.(user as unknown as User) }
-            }),
+            app.get<{ Params: { way: string } }>(
+              '/:way',
+              { config: { auth: true } },
+              ({ user, params, log }) => {
+                log.info({ user }, 'asked')
+                return { sent: sent[orm]?.[params.way]?.(user as unknown as User) }
+              },
+            ),
           { logger: { level: 'info', stream } },
         )
-        const headers = bearer(app.jwtService.generateToken('alice'))
         for (const way of Object.keys(sent[orm] ?? {})) {
           // A string may hold what has an unusual form.
           if (way === 'string' && password === unusual) continue
-          const url = `/${encodeURIComponent(way)}`
-          const { statusCode, body } = await app.inject({ url, headers })
+          const { statusCode, body } = await get(`/${encodeURIComponent(way)}`)
           const title = `${orm}, ${way}${isChanged ? ', changed' : ''}`
-          t.equal(statusCode, 200, title)
-          t.match(body, 'alice', title)
-          t.notMatch(body, /\$2[aby]\$|sha1:/, title)
+          assert.equal(statusCode, 200, title)
+          assert.ok(body.includes('alice'), title)
+          assert.doesNotMatch(body, /\$2[aby]\$|sha1:/, title)
         }
-        t.notMatch(JSON.stringify(lines), /\$2[aby]\$|sha1:/, orm)
+        assert.ok(lines.some((line) => line.includes('asked')))
+        assert.doesNotMatch(lines.join(''), /\$2[aby]\$|sha1:/, orm)
       }
     }
   }
 })
 
-t.test('methods, virtuals and changes of instances of ORMs work in handlers', async (t) => {
+test('methods, virtuals and changes of instances of ORMs work in handlers', async (t) => {
   let stored = makers.Mongoose?.(hash)
   const answers: unknown[] = []
-  const options = { userService: { findByUsername: () => stored ?? null }, jwt: { secret } }
-  const app = await appWith(t, options, (app) => {
+  const find = () => stored ?? null
+  const { get } = await appWith(t, find, (app) => {
     app.get('/', { config: { auth: true } }, (request) => {
       const user = request.user as unknown as User
       if (stored instanceof Document) {
@@ -179,67 +202,33 @@ t.test('methods, virtuals and changes of instances of ORMs work in handlers', as
       return {}
     })
   })
-  const headers = bearer(app.jwtService.generateToken('alice'))
-  t.equal((await app.inject({ url: '/', headers })).statusCode, 200)
+  assert.equal((await get('/')).statusCode, 200)
   const document = stored as unknown as { id: string; name: string; password: string }
-  t.strictSame(answers, [
+  assert.deepEqual(answers, [
     ['label of alice', 'hello alice', false],
     ['function', document.id],
   ])
-  t.strictSame([document.name, document.password], ['alison', 'new'])
+  assert.deepEqual([document.name, document.password], ['alison', 'new'])
   stored = makers.Sequelize?.(hash)
-  t.equal((await app.inject({ url: '/', headers })).statusCode, 200)
-  t.match(stored, { dataValues: { name: 'alison', password: 'new' } })
+  assert.equal((await get('/')).statusCode, 200)
+  const { dataValues } = stored as unknown as { dataValues: Record<string, unknown> }
+  assert.deepEqual([dataValues.name, dataValues.password], ['alison', 'new'])
 })
 
-class Account {
-  readonly #roles = new Set(['editor'])
-  get roles(): ReadonlySet<string> {
-    return this.#roles
-  }
-}
-
-t.test('roles count if they are an array or Set of strings, and role if it is one', async (t) => {
-  const rows: [title: string, user: AuthUser | undefined, status: number, found?: string][] = [
+test('roles of instances of ORMs count', async (t) => {
+  const rows: [title: string, user: object | undefined, status: number][] = [
     ['Mongoose', makers.Mongoose?.(hash), 200],
     ['Mongoose, none', Document.hydrate({ name: 'alice', roles: ['author'] }), 403],
     ['Sequelize', makers.Sequelize?.(hash), 200],
     ['Sequelize, one', SingleRole.build({ role: 'editor' }), 200],
-    ['Sequelize, null', Instance.build({ roles: null }), 403, 'null'],
+    ['Sequelize, null', Instance.build({ roles: null }), 403],
     ['TypeORM', makers.TypeORM?.(hash), 200],
-    ['a getter of a class', new Account(), 200],
-    ['a Set', { roles: new Set(['editor']) }, 200],
-    ['a Set in a class with a hash', Object.assign(new Account(), { password: hash }), 200],
-    ['an empty Set', { roles: new Set() }, 403],
-    ['a string', { roles: 'editor' }, 403, 'string'],
-    ['one role', { role: 'editor' }, 200],
-    ['no roles beside a role', { roles: [], role: 'editor' }, 403],
-    ['null beside a role', { roles: null, role: 'editor' }, 403, 'null'],
-    ['undefined beside a role', { roles: undefined, role: 'editor' }, 200],
-    ['a list with null', { roles: ['editor', null] }, 403, 'array with object'],
-    ['a Set with a number', { roles: new Set(['editor', 1]) }, 403, 'set with number'],
-    ['an object', { roles: { editor: true } }, 403, 'object'],
-    ['a Map', { roles: new Map([['editor', true]]) }, 403, 'map'],
-    ['objects', { roles: [{ name: 'editor' }] }, 403, 'array with object'],
-    ['a list as the one role', { role: ['editor'] }, 403, 'array'],
-    ['no field', {}, 403],
   ]
-  for (const [title, user, status, found] of rows) {
-    const { lines, stream } = logLines()
-    const app = await appWith(
-      t,
-      { userService: { findByUsername: () => user }, jwt: { secret } },
-      (app) => app.get('/', { config: { auth: { role: 'editor' } } }, () => 'in'),
-      { logger: { level: 'warn', stream } },
+  for (const [title, user, status] of rows) {
+    const find = () => user ?? null
+    const { get } = await appWith(t, find, (app) =>
+      app.get('/', { config: { auth: { role: 'editor' } } }, () => 'in'),
     )
-    const headers = bearer(app.jwtService.generateToken('alice'))
-    for (const _ of [1, 2])
-      t.equal((await app.inject({ url: '/', headers })).statusCode, status, title)
-    // Once a minute.
-    t.strictSame(
-      lines.map((line) => line.found),
-      found === undefined ? [] : [found],
-      title,
-    )
+    assert.equal((await get('/')).statusCode, status, title)
   }
 })

@@ -1,5 +1,5 @@
 // Starts the MCP server with an authorization server of its own, and notes in memory.
-import { start } from '../support/start.js'
+import { start } from '../../examples/support/start.js'
 import { buildApp } from './app.js'
 import { startAuthorizationServer } from './authorization-server.js'
 import type { Notes } from './notes.js'

@@ -74,7 +74,6 @@ export async function requireAlive(registration: Registration, request: FastifyR
   for (const each of tokenChecks) each.user?.(user, localClaimsOf(request) as OwnClaims)
 }
 
-/** Whether the store has a session. */
 export async function isListed({ app }: Registration, { sub, sid }: Pick<Own, 'sub' | 'sid'>) {
   const sessions = await app.authn.sessions.list(sub)
   return sessions.some((each) => each.sid === sid)

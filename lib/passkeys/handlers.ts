@@ -174,7 +174,6 @@ function nameOf({ name = '' }: Body): string {
   return badRequest('body/name must be text without control characters')
 }
 
-/** What a page gets. */
 function shown({ id, transports, aaguid, backedUp, name, created, lastUsed }: Passkey) {
   return { id, transports, aaguid, backedUp, name, created, lastUsed }
 }

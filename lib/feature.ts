@@ -37,7 +37,6 @@ export interface FeatureModule {
 /** The resolved options that later features may use. By `declare module`, each feature adds its own. */
 export interface ResolvedFeatures {}
 
-/** What {@link FeatureModule.create} gets. */
 export interface FeatureContext<Options = unknown> {
   readonly app: FastifyInstance
   readonly root: FastifyInstance
@@ -203,7 +202,6 @@ export interface Registration {
   readonly name: string
   readonly options: ResolvedOptions
   readonly passwords: PasswordTools
-  /** Counts failures, of all kinds of credentials. */
   readonly attempts: Attempts
   readonly jwtService: JwtService
   readonly translator: Translator

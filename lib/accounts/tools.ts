@@ -38,7 +38,6 @@ export interface Account {
   readonly hasPassword: boolean
 }
 
-/** The account of a session. */
 export interface OwnAccount {
   readonly account: Account
   readonly sub: string | number

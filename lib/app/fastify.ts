@@ -166,10 +166,7 @@ export function isAutomaticHead({ method, onSend }: RouteOptions): boolean {
  * A route `/` in a scope with the prefix `/notes` becomes two by default (`prefixTrailingSlash`): `/notes` and
  * `/notes/`. `onRoute` is called for the first only; Fastify adds the second with the same options.
  */
-export function urlsOf(
-  options: RouteOptions & { readonly routePath: string },
-  url: string,
-): string[] {
+export function urlsOf(options: RouteOptions & { readonly routePath: string }, url: string) {
   const isTwo = options.routePath === '/' && options.url === `${url}/`
   return isTwo ? [url, options.url] : [options.url]
 }

@@ -27,7 +27,6 @@ export const limited = (milliseconds: number, stop = new AbortController()): Abo
   return stop.signal
 }
 
-/** Has all who ask while it runs wait for the same run. */
 export const shareRuns = <Result>(run: () => Promise<Result>) => {
   let running: Promise<Result> | undefined
   return (): Promise<Result> => (running ??= run().finally(() => (running = undefined)))

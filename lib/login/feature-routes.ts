@@ -37,7 +37,6 @@ interface Table<Handle> {
   kindOf(path: string, summary: string): string
   /** What counts for the address of the client, and where. Passwords and codes count for their user, by `lib/login/`. */
   readonly counts: (Counted & { readonly at: readonly Handle[] }) | null
-  /** The handlers that log the user in. */
   readonly logins: readonly Handle[]
   /** Whether a request without a body has the body `{}`. */
   readonly mayLackBody?: boolean

@@ -25,7 +25,6 @@ function invalidBody(path: readonly string[], problem: string): Error {
   return Object.assign(error, { code: 'FST_ERR_VALIDATION', statusCode: 400 })
 }
 
-/** The body of a login that asks for a second factor. */
 export const askedSchema = Type.Object(
   { secondFactor: Type.Object({ token: Type.String(), expiresIn: Type.Integer() }) },
   { description: 'The user has a second factor: a token for the route that takes the code.' },

@@ -4,7 +4,6 @@ import * as Type from '@sinclair/typebox/type'
 /** The longest address, in characters (RFC 5321 §4.5.3.1.3, without the angle brackets). */
 const longestEmail = 254
 
-/** An address in a body. */
 export const emailSchema = Type.String({ minLength: 1, maxLength: longestEmail })
 
 /** The characters of a host. In other strings, `domainToASCII` drops line breaks and what follows a slash, and decodes `%61`. */

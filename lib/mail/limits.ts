@@ -17,7 +17,6 @@ const mostTries = 10
 
 const number = whole(1, 1_000_000)
 
-/** The member `limits` of an option. */
 export const limitsSchema = optional(
   options({ perRecipient: number, perAddress: number, window: whole(1, 31_536_000) }),
 )

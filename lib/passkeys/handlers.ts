@@ -162,11 +162,7 @@ export const remove: Handle = async (tools, body, request) => {
 }
 
 /** @throws (rejects) ERR_AUTH_FORBIDDEN for a user who has as many as are allowed, `added` not counted */
-async function listWithRoom(
-  tools: PasskeyTools,
-  owner: Owner,
-  added = 0,
-): Promise<readonly Passkey[]> {
+async function listWithRoom(tools: PasskeyTools, owner: Owner, added = 0) {
   const passkeys = await tools.list(owner)
   if (passkeys.length < tools.resolved.most + added) return passkeys
   throw rejection('auth.forbidden', { cause: 'as many passkeys as passkeys.most allows' })
@@ -178,7 +174,6 @@ function nameOf({ name = '' }: Body): string {
   return badRequest('body/name must be text without control characters')
 }
 
-/** What a page gets. */
 function shown({ id, transports, aaguid, backedUp, name, created, lastUsed }: Passkey) {
   return { id, transports, aaguid, backedUp, name, created, lastUsed }
 }

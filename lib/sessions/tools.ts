@@ -89,11 +89,7 @@ export async function revokeSessions(tools: SessionTools, which: SessionOrUser):
 const mostTurns = 5
 
 /** Revokes the sessions of a user in the whole family but one. */
-export async function revokeOthers(
-  tools: SessionTools,
-  sub: string,
-  except: string,
-): Promise<number> {
+export async function revokeOthers(tools: SessionTools, sub: string, except: string) {
   let revoked = 0
   for (let turn = 0; turn < mostTurns; turn += 1) {
     const stored = await Promise.all(

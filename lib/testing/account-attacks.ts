@@ -1,9 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest, LightMyRequestResponse as Response } from 'fastify'
-import { registrationOf } from '../request/registration.js'
-import { testingError } from './error.js'
 import { cookiesOf } from './log-in-with.js'
-import { hasTestKit, testingOf } from './plugin.js'
 import { statusProblemOf, type AttackReport } from './report.js'
 import { RouteAttacks, Stopped } from './route-attacks.js'
 import { watchRequest } from './watched.js'
@@ -47,14 +44,9 @@ export async function accountAttacks(
   { create, loginFields }: AccountAttackOptions = {},
 ): Promise<AttackReport> {
   await app.ready()
-  const door = hasTestKit(app) && testingOf<AccountTools>(app, 'accounts')
-  const registration = registrationOf(app)
-  if (!door || !registration) {
-    const expected = 'expected authnTesting and the option "accounts" in the app'
-    return testingError(`accountAttacks: ${expected} (in an inner scope: pass that scope).`)
-  }
-  const attacks = new RouteAttacks(app, registration, 'accountAttacks')
-  const { login, loginUrl, beside, report } = attacks
+  const attacks = new RouteAttacks<AccountTools>(app, 'accountAttacks', 'accounts')
+  const { tools, registration, login, loginUrl, beside, report } = attacks
+  const check = attacks.check.bind(attacks)
   const accounts = new Set<Account>()
   const id = randomBytes(6).toString('hex')
   const addressOf = (letter: string): string => `authn-attack-${id}-${letter}@example.com`
@@ -63,7 +55,6 @@ export async function accountAttacks(
   const url = urlOfPath('email/confirm')
   const seen = await watchRequest((simulate) => app.inject({ url, method: 'POST', simulate }))
   const request = seen?.request as FastifyRequest
-  const tools: AccountTools = door
   const { sendMail } = tools.mails
   tools.mails.sendMail = (mail) => caught.push(mail)
   const has = (path: string): boolean => app.hasRoute({ method: 'POST', url: urlOfPath(path) })
@@ -132,15 +123,6 @@ export async function accountAttacks(
     return response
   }
 
-  function check(name: string, { statusCode: status }: Response, right: number[], why: string) {
-    report.cases += 1
-    const isRight = right.includes(status)
-    const said = status < 400 ? 'let through' : 'rejected'
-    const general = status === 429 || status >= 500 ? statusProblemOf(status, []) : undefined
-    if (!isRight) report.problems.push({ case: name, status, why: general ?? `${said}: ${why}` })
-    return isRight
-  }
-
   /** Sends bodies at once, one of which has to win. Then the account is what it says, and nothing from before works. */
   async function win(name: string, path: string, bodies: Body[], old?: Account): Promise<Account> {
     const responses = await Promise.all(bodies.map((body) => post(path, body, old)))
@@ -194,7 +176,7 @@ export async function accountAttacks(
     const password = newPassword()
     if (has('sign-up'))
       return { email, password, ...(await ask('sign-up', spelled, [`sign-up ${email}`])) }
-    const accounts = registration?.features.find(({ name }) => name === 'accounts')?.api as Accounts
+    const accounts = registration.features.find(({ name }) => name === 'accounts')?.api as Accounts
     await accounts.invite(spelled, request, { data: create })
     return { email, password, token: caught.at(-1)?.token }
   }

@@ -73,7 +73,6 @@ export async function mintApiKey(app: ApiKeyApp, options: MintApiKeyOptions): Pr
   return send(issued.key)
 }
 
-/** A key with another character at a place. */
 export function changeAt(key: string, at: number): string {
   return `${key.slice(0, at)}${key[at] === 'x' ? 'y' : 'x'}${key.slice(at + 1)}`
 }

@@ -26,7 +26,6 @@ export interface Target {
   readonly watched: Watched | null
   /** An API key that was made for the attack, with the scopes of the route. */
   readonly key: string | undefined
-  /** Gets what cannot be played. */
   readonly leftOut: string[]
   readonly statusOf: (request: AttackCase['request']) => Promise<number | null>
 }

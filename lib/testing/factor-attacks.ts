@@ -2,8 +2,7 @@ import { randomBytes, randomInt } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest, LightMyRequestResponse as Response } from 'fastify'
 import { isStored } from '../common/stored.js'
 import { sessionOf } from './account-attacks.js'
-import { testingError } from './error.js'
-import { hasTestKit, testingOf } from './plugin.js'
+import { testingOf } from './plugin.js'
 import { ours, RouteAttacks, Stopped } from './route-attacks.js'
 import { watchRequest, type Watched } from './watched.js'
 import type { Account, AccountTools } from '../accounts/tools.js'
@@ -38,15 +37,9 @@ export async function factorAttacks(
   { login: forms, code, passkey }: FactorAttackOptions,
 ): Promise<AttackReport> {
   await app.ready()
-  const door = hasTestKit(app) && testingOf<SecondFactorTools>(app, 'secondFactor')
-  if (!door) {
-    return testingError(
-      'factorAttacks: expected authnTesting and the option "secondFactor" in the app (in an inner scope: pass that scope).',
-    )
-  }
-  const { registration, store, resolved } = door
-  const attacks = new RouteAttacks(app, registration, 'factorAttacks')
-  const { below, beside, loginUrl, report } = attacks
+  const attacks = new RouteAttacks<SecondFactorTools>(app, 'factorAttacks', 'secondFactor')
+  const { registration, below, beside, loginUrl, report } = attacks
+  const { store, resolved } = attacks.tools
   const { usernameField, passwordField } = attacks.login
   const last = below('second-factor')
   const post = attacks.post.bind(attacks)
@@ -85,13 +78,10 @@ export async function factorAttacks(
   /** Sends one code three times at once, and once more. @returns the response that has won @throws Stopped */
   async function atOnce(token: string): Promise<Response> {
     const body = { token, code: code(), remember: true }
-    const all = await Promise.all([1, 2, 3].map(() => post(last, body)))
-    const again = await post(last, body)
-    const won = all.find(({ statusCode }) => statusCode === 200) ?? again
+    const { won, others } = await fourTimes(() => post(last, body))
     const why = `${swap}; ${field}; code() has to return an unused one`
     if (!check('a right code', won, [200], why)) throw new Stopped()
-    for (const each of [...all, again])
-      if (each !== won) check('one code several times', each, [403], swap)
+    for (const each of others) check('one code several times', each, [403], swap)
     return won
   }
 
@@ -179,13 +169,17 @@ export async function factorAttacks(
       }
       await wrong(`another ${name}`, { token, response: { ...response, response: changed } })
     }
-    const all = await Promise.all([1, 2, 3].map(() => enter({ token, response })))
-    const again = await enter({ token, response })
-    const won = all.find(({ statusCode }) => statusCode === 200) ?? again
+    const { won, others } = await fourTimes(() => enter({ token, response }))
     check('a passkey', won, [200], `${updatePasskey}; passkeys.list has to find what was added`)
-    for (const each of [...all, again])
-      if (each !== won) check('one response several times', each, [403], updatePasskey)
+    for (const each of others) check('one response several times', each, [403], updatePasskey)
     check('a passkey with an older challenge', await enter(old), [200], updatePasskey)
     await wrong('a response that was used before others', { token, response }, 403, updatePasskey)
   }
+}
+
+/** Sends a request three times at once, and once more. */
+async function fourTimes(send: () => Promise<Response>) {
+  const all = [...(await Promise.all([send(), send(), send()])), await send()] as const
+  const won = all.find(({ statusCode }) => statusCode === 200) ?? all[3]
+  return { won, others: all.filter((each) => each !== won) }
 }

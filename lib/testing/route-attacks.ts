@@ -3,6 +3,9 @@ import type { FastifyInstance, LightMyRequestResponse as Response } from 'fastif
 import { recordOf } from '../app/record.js'
 import { pluginRouteOf } from '../http/plugin-route.js'
 import { belowLogin, besideLogin, urlOf } from '../login/plugin-routes.js'
+import { registrationOf } from '../request/registration.js'
+import { testingError } from './error.js'
+import { hasTestKit, testingOf } from './plugin.js'
 import { AttackReport, statusProblemOf } from './report.js'
 import type { Registration } from '../feature.js'
 import type { ResolvedLogin } from '../options/resolve.js'
@@ -15,19 +18,29 @@ export const ours = 'this is a fault of fastify-authn'
 /** What a body may hold in place of a string. */
 const odd = [null, 1, true, [], {}, '', '\0', 'x'.repeat(4000)]
 
-/** Attacks on the routes of one registration, and what they found. */
-export class RouteAttacks {
+export class RouteAttacks<Tools extends object> {
+  readonly registration: Registration
+  /** What the feature shows to the test kit. */
+  readonly tools: Tools
   readonly report: AttackReport
   readonly login: ResolvedLogin
   readonly loginUrl: string
   #requests = randomInt(2 ** 22)
 
+  /** @throws ERR_AUTH_TESTING without `authnTesting` or the option of the feature */
   constructor(
     readonly app: FastifyInstance,
-    readonly registration: Registration,
     suite: string,
+    option: string,
   ) {
-    this.login = registration.options.login as ResolvedLogin
+    const tools = hasTestKit(app) && testingOf<Tools>(app, option)
+    if (!tools) {
+      const expected = `expected authnTesting and the option "${option}" in the app`
+      testingError(`${suite}: ${expected} (in an inner scope: pass that scope).`)
+    }
+    this.tools = tools
+    this.registration = registrationOf(app) as Registration
+    this.login = this.registration.options.login as ResolvedLogin
     this.loginUrl = this.#urlOf(this.login.path)
     this.report = new AttackReport(this.login.path, suite)
   }
@@ -58,9 +71,11 @@ export class RouteAttacks {
     why: string,
   ) {
     this.report.cases += 1
-    const problem = statusProblemOf(status, right)
-    if (problem) this.report.problems.push({ case: name, status, why: `${problem}: ${why}` })
-    return problem === undefined
+    if (right.includes(status)) return true
+    const general = status === 429 || status >= 500 ? statusProblemOf(status, []) : undefined
+    const said = `${status < 400 ? 'let through' : 'rejected'}: ${why}`
+    this.report.problems.push({ case: name, status, why: general ?? said })
+    return false
   }
 
   /**

@@ -130,7 +130,6 @@ export async function begun(store: SessionStore, given?: Partial<NewSession>) {
   return { session, ...(await store.create(session)) }
 }
 
-/** The use of a token, by default of the first one of a session. */
 export function swapOf(session: NewSession, given: Partial<Swap> = {}): Swap {
   const next = given.next ?? digest()
   return {

@@ -1,4 +1,4 @@
-// program: its own, in npm run test:all
+// program: demo, in npm run test:all
 import { execFile, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
@@ -10,21 +10,20 @@ import { promisify } from 'node:util'
 import type { FastifyRequest } from 'fastify'
 import t, { type Test } from 'tap'
 import { hashPassword } from 'fastify-authn'
-import { buildApp } from '../../examples/demo/app.js'
-import { banner } from '../../examples/demo/banner.js'
-import { readSettings } from '../../examples/demo/config.js'
-import { explain, StartError } from '../../examples/demo/errors.js'
-import type { KeptMail } from '../../examples/demo/mailbox.js'
-import { prepareKeys } from '../../examples/demo/keys.js'
-import { openDatabase } from '../../examples/demo/database.js'
-import { createUserService, demoUsers, newcomer, seedUsers } from '../../examples/demo/users.js'
-import { admin, basic, bearer, environment, secret } from '../helpers/demo.js'
-import { expectAnswer, headerOf, login } from '../helpers/demo.js'
-import { settingsFor, startDemo } from '../helpers/demo-app.js'
-import { visitor } from '../helpers/openid-provider.js'
-import { unlessFound } from '../helpers/programs.js'
-import { nodeArguments, programOf, root } from '../helpers/project.js'
-import { keys, privatePem } from '../helpers/tokens.js'
+import { buildApp } from './app.js'
+import { banner } from './banner.js'
+import { readSettings } from './config.js'
+import { explain, StartError } from './errors.js'
+import type { KeptMail } from './mailbox.js'
+import { prepareKeys } from './keys.js'
+import { openDatabase } from './database.js'
+import { createUserService, demoUsers, newcomer, seedUsers } from './users.js'
+import { admin, environment, headerOf, secret, settingsFor, startDemo } from '../support/demo.js'
+import { basic, bearer, expectAnswer, login } from '../support/requests.js'
+import { visitor } from '../../test/helpers/openid-provider.js'
+import { unlessFound } from '../../test/helpers/programs.js'
+import { nodeArguments, programOf, root } from '../../test/helpers/project.js'
+import { keys, privatePem } from '../../test/helpers/tokens.js'
 
 /** For all tests that are not about keys: making a key of RSA takes long. */
 const keysDir = t.testdir()
@@ -61,7 +60,7 @@ t.test('the routes of the demo answer as its README says', async (t) => {
   }
 
   await t.test('printRoutes() prints examples/demo/routes.txt', async (t) => {
-    const kept = new URL('../../examples/demo/routes.txt', import.meta.url)
+    const kept = new URL('./routes.txt', import.meta.url)
     // Is the change meant? Then copy what was printed into the file.
     t.equal(app.authn.printRoutes(), readFileSync(kept, 'utf8').replaceAll('\r', ''))
   })

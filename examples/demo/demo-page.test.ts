@@ -1,4 +1,4 @@
-// program: its own, in npm run test:all
+// program: demo-page, in npm run test:all
 // The page of the demo, in a real browser, as a person uses it. With PAGE_SCREENSHOT=file, LOGIN_SCREENSHOT=file
 // or CODE_SCREENSHOT=file it leaves a picture there: those of the docs are docs/images/demo-page.png, login-with.png and
 // second-factor.png.
@@ -12,12 +12,11 @@ import type { Page } from 'playwright-core'
 import decodeQR from 'qr/decode.js'
 import t from 'tap'
 import { totpCode } from 'fastify-authn/testing'
-import { demoUsers, newcomer } from '../../examples/demo/users.js'
-import { openPage } from '../helpers/browser.js'
-import { environment } from '../helpers/demo.js'
-import { startDemo } from '../helpers/demo-app.js'
-import { findProgram, unlessFound } from '../helpers/programs.js'
-import { root } from '../helpers/project.js'
+import { demoUsers, newcomer } from './users.js'
+import { openPage } from '../../test/helpers/browser.js'
+import { environment, startDemo } from '../support/demo.js'
+import { findProgram, unlessFound } from '../../test/helpers/programs.js'
+import { root } from '../../test/helpers/project.js'
 
 const chromium = findProgram('Chromium')
 const skip = unlessFound('Chromium')

@@ -7,7 +7,7 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import type { FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import t, { type Test } from 'tap'
 import { hashPassword } from 'fastify-authn'
 import { buildApp } from './app.js'
@@ -45,7 +45,28 @@ const notAccepted = { error: 'This route does not accept these credentials.' }
 const noScope = { error: 'Your credentials do not allow this action.' }
 const noRole = { error: 'You are not allowed to do this.' }
 const noNote = { error: 'You have no such note.' }
-const bearerChallenge = 'Bearer realm="Authorization required"'
+
+type Row = [
+  request: string,
+  headers: Record<string, string>,
+  status: number,
+  body: unknown,
+  payload?: object,
+  answered?: Record<string, unknown>,
+]
+
+/** Sends requests one after the other, each of which has to be answered so. */
+async function expectRows(t: Test, app: FastifyInstance, rows: readonly Row[]): Promise<void> {
+  const answer = expectAnswer(t, app)
+  for (const [request, headers, status, body, payload, answered] of rows) {
+    const [method = '', url = ''] = request.split(' ')
+    const sent = { method: method as 'GET', url, headers, ...(payload && { payload }) }
+    await answer(sent, status, body, answered)
+  }
+}
+
+const cookieOf = ({ cookies }: { cookies: { name: string; value: string }[] }): string =>
+  cookies.map(({ name, value }) => `${name}=${value}`).join('; ')
 
 t.test('the routes of the demo answer as its README says', async (t) => {
   const settings = settingsFor(environment(keysDir))
@@ -53,11 +74,12 @@ t.test('the routes of the demo answer as its README says', async (t) => {
   const app = await buildApp(settings, database)
   t.teardown(() => app.close())
   const token = await login(t, app, '/login', alice)
-  const counts = async (): Promise<{ users: number; notes: number }> => {
-    const response = await app.inject({ url: '/admin/stats', headers: basic(admin) })
-    const { users, notes } = response.json<{ users: number; notes: number }>()
-    return { users, notes }
-  }
+  const author = await login(t, app, '/login', bob)
+  const rs256 = await login(t, app, '/rs256/login', alice)
+  const reader = await login(t, app, '/es256/login', bob)
+  const writer = await login(t, app, '/es256/login', alice)
+  const stats = async (): Promise<object> =>
+    (await app.inject({ url: '/admin/stats', headers: basic(admin) })).json()
 
   await t.test('printRoutes() prints examples/demo/routes.txt', async (t) => {
     const kept = new URL('./routes.txt', import.meta.url)
@@ -65,123 +87,93 @@ t.test('the routes of the demo answer as its README says', async (t) => {
     t.equal(app.authn.printRoutes(), readFileSync(kept, 'utf8').replaceAll('\r', ''))
   })
 
-  await t.test('a login with JSON or a form returns a token, a wrong password a 401', async (t) => {
-    const answer = expectAnswer(t, app)
-    t.match(headerOf(token), { alg: 'HS256' })
-
+  await t.test('each route accepts its credentials and rejects others', async (t) => {
+    t.match([token, rs256, reader].map(headerOf), [
+      { alg: 'HS256' },
+      { alg: 'RS256' },
+      { alg: 'ES256' },
+    ])
     const form = await app.inject({
       method: 'POST',
       url: '/login',
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
       payload: `username=${bob.name}&password=${bob.password}`,
     })
-    t.equal(form.statusCode, 200)
-    const headers = bearer(form.json<{ token: string }>().token)
-    await answer({ url: '/me', headers }, 200, profiles.bob)
-
-    const payload = { username: alice.name, password: bob.password }
-    await answer({ method: 'POST', url: '/login', payload }, 401, wrongCredentials)
-  })
-
-  await t.test('each route accepts its credentials and rejects others', async (t) => {
-    const [rs256, es256] = [
-      await login(t, app, '/rs256/login', alice),
-      await login(t, app, '/es256/login', bob),
-    ]
-    t.match([headerOf(rs256), headerOf(es256)], [{ alg: 'RS256' }, { alg: 'ES256' }])
     const broken = bearer('broken')
-    const mixed = basic({ name: bob.name, password: alice.password })
+    const mixed = { name: bob.name, password: alice.password }
     const welcome = { name: 'fastify-authn demo', login: 'POST /login' }
     const anonymous = { reader: null, notes: published }
     const text = `# Shopping\n\nTea, and no cake that says "eat me".\n\n# Hello\n\n${hello.text}\n`
-    const rows: [url: string, headers: Record<string, string>, status: number, body: unknown][] = [
-      ['/', {}, 200, welcome],
-      ['/', broken, 200, welcome],
-      ['/me', token, 200, profiles.alice],
-      ['/me', rs256, 401, wrongToken],
-      ['/greeting', {}, 200, { greeting: 'Hello, stranger!' }],
-      ['/greeting', token, 200, { greeting: 'Hello, alice!' }],
-      ['/greeting', broken, 401, wrongToken],
-      ['/feed', {}, 200, anonymous],
-      ['/feed', broken, 200, anonymous],
-      ['/feed', token, 200, { reader: 'alice', notes: published }],
-      ['/account', basic(bob), 200, profiles.bob],
-      ['/account', mixed, 401, wrongCredentials],
-      ['/export', token, 200, text],
-      ['/export', basic(bob), 200, text],
-      ['/admin/stats', basic(alice), 401, wrongCredentials],
-      ['/admin/health', {}, 200, { status: 'ok' }],
-      ['/rs256/me', rs256, 200, profiles.alice],
-      ['/rs256/me', token, 401, notAccepted],
-      ['/es256/me', es256, 200, { user: profiles.bob, scope: 'notes:read' }],
-      ['/es256/me', token, 401, notAccepted],
-    ]
-    const answer = expectAnswer(t, app)
-    for (const [url, headers, status, body] of rows) await answer({ url, headers }, status, body)
-    const stats = await app.inject({ url: '/admin/stats', headers: basic(admin) })
-    const hashing = { running: 0 }
-    t.match(stats.json(), { admin: 'root', users: 2, notes: 4, authn: { hashing } })
-  })
-
-  await t.test('a note is made with a token that has the scope, and a 403 without', async (t) => {
-    const answer = expectAnswer(t, app)
-    const before = await counts()
-    const payload = { title: 'Tea', text: 'At five.' }
-    const request = { method: 'POST', url: '/es256/notes', payload } as const
-    const headers = await login(t, app, '/es256/login', bob)
-    await answer({ ...request, headers }, 403, noScope, {
-      'www-authenticate': `${bearerChallenge}, error="insufficient_scope", error_description="The token lacks the required scope", scope="notes:write"`,
+    await expectRows(t, app, [
+      ['GET /', {}, 200, welcome],
+      ['GET /', broken, 200, welcome],
+      ['POST /login', {}, 401, wrongCredentials, { username: bob.name, password: 'wrong' }],
+      ['GET /me', token, 200, profiles.alice],
+      ['GET /me', bearer(form.json<{ token: string }>().token), 200, profiles.bob],
+      ['GET /me', rs256, 401, wrongToken],
+      ['GET /greeting', {}, 200, { greeting: 'Hello, stranger!' }],
+      ['GET /greeting', token, 200, { greeting: 'Hello, alice!' }],
+      ['GET /greeting', broken, 401, wrongToken],
+      ['GET /feed', {}, 200, anonymous],
+      ['GET /feed', broken, 200, anonymous],
+      ['GET /feed', token, 200, { reader: 'alice', notes: published }],
+      ['GET /account', basic(bob), 200, profiles.bob],
+      ['GET /account', basic(mixed), 401, wrongCredentials],
+      ['GET /export', token, 200, text],
+      ['GET /export', basic(bob), 200, text],
+      ['GET /admin/stats', basic(alice), 401, wrongCredentials],
+      ['GET /admin/health', {}, 200, { status: 'ok' }],
+      ['GET /rs256/me', rs256, 200, profiles.alice],
+      ['GET /rs256/me', token, 401, notAccepted],
+      ['GET /es256/me', reader, 200, { user: profiles.bob, scope: 'notes:read' }],
+      ['GET /es256/me', token, 401, notAccepted],
+    ])
+    t.match(await stats(), {
+      admin: 'root',
+      users: 2,
+      notes: 4,
+      authn: { hashing: { running: 0 } },
     })
-    await answer(request, 401, noCredentials)
-    t.strictSame(await counts(), before, 'no handler ran')
-
-    const writer = await login(t, app, '/es256/login', alice)
-    const created = { id: 5, owner: 'alice', ...payload, published: false }
-    await answer({ ...request, headers: writer }, 201, created, { location: '/notes/5' })
-    await answer({ method: 'DELETE', url: '/notes/5', headers: token }, 204, '')
-    t.strictSame(await counts(), before)
   })
 
-  await t.test('an editor deletes a published note, an author gets a 403', async (t) => {
-    const answer = expectAnswer(t, app)
-    const request = { method: 'DELETE', url: '/notes/published/4' } as const
-    const author = await login(t, app, '/login', bob)
-    for (const headers of [basic(bob), author]) await answer({ ...request, headers }, 403, noRole)
-    await answer(request, 401, noCredentials)
-    await answer({ url: '/notes/published' }, 200, published)
-
-    await answer({ ...request, headers: token }, 204, '')
-    await answer({ url: '/notes/published' }, 200, published.slice(0, 1))
-    const gone = { error: 'There is no such note.' }
-    await answer({ ...request, headers: basic(alice) }, 404, gone)
-    const restore = { method: 'PUT', url: '/notes/4', headers: author, payload: hello } as const
-    await answer(restore, 200, published[1])
-  })
-
-  await t.test('users change their own notes, and get a 404 for those of others', async (t) => {
-    const answer = expectAnswer(t, app)
-    const before = await counts()
-    const [payload, headers] = [{ title: 'Tea', text: 'At five.' }, token]
-    for (const method of ['GET', 'PUT', 'DELETE'] as const)
-      await answer({ method, url: '/notes/1', payload }, 401, noCredentials)
-
-    const own = { url: '/notes/6', headers }
-    const created = { id: 6, owner: 'alice', ...payload, published: false }
-    const location = { location: own.url }
-    await answer({ method: 'POST', url: '/notes', headers, payload }, 201, created, location)
-    await answer(own, 200, created)
-    const content = { title: 'Milk', text: '', published: true }
-    const replaced = { id: 6, owner: 'alice', ...content }
-    await answer({ ...own, method: 'PUT', payload: content }, 200, replaced)
-    await answer({ url: '/notes/published' }, 200, [...published, replaced])
-    const list = (await app.inject({ url: '/notes', headers })).json<unknown[]>()
-    t.match([list.length, ...list], [3, { id: 1, title: 'Shopping' }, { id: 2 }, replaced])
-    await answer({ ...own, method: 'DELETE' }, 204, '')
-    for (const url of [own.url, '/notes/4']) {
-      for (const method of ['GET', 'PUT', 'DELETE'] as const)
-        await answer({ method, url, headers, payload: content }, 404, noNote)
+  await t.test('scopes, roles and owners decide what happens to notes', async (t) => {
+    const tea = { title: 'Tea', text: 'At five.' }
+    const made = (id: number) => ({ id, owner: 'alice', ...tea, published: false })
+    const milk = { title: 'Milk', text: '', published: true }
+    const replaced = { id: 6, owner: 'alice', ...milk }
+    const scope = {
+      'www-authenticate': `Bearer realm="Authorization required", error="insufficient_scope", error_description="The token lacks the required scope", scope="notes:write"`,
     }
-    t.strictSame(await counts(), before)
+    const shared = '/notes/published'
+    const others = ['/notes/6', '/notes/4'].flatMap((url): Row[] => [
+      [`GET ${url}`, token, 404, noNote],
+      [`PUT ${url}`, token, 404, noNote, milk],
+      [`DELETE ${url}`, token, 404, noNote],
+    ])
+    await expectRows(t, app, [
+      ['POST /es256/notes', {}, 401, noCredentials, tea],
+      ['POST /es256/notes', reader, 403, noScope, tea, scope],
+      ['POST /es256/notes', writer, 201, made(5), tea, { location: '/notes/5' }],
+      ['DELETE /notes/5', token, 204, ''],
+      [`DELETE ${shared}/4`, {}, 401, noCredentials],
+      [`DELETE ${shared}/4`, basic(bob), 403, noRole],
+      [`DELETE ${shared}/4`, author, 403, noRole],
+      [`GET ${shared}`, {}, 200, published],
+      [`DELETE ${shared}/4`, token, 204, ''],
+      [`GET ${shared}`, {}, 200, published.slice(0, 1)],
+      [`DELETE ${shared}/4`, basic(alice), 404, { error: 'There is no such note.' }],
+      ['PUT /notes/4', author, 200, published[1], hello],
+      ['GET /notes/1', {}, 401, noCredentials],
+      ['PUT /notes/1', {}, 401, noCredentials, tea],
+      ['DELETE /notes/1', {}, 401, noCredentials],
+      ['POST /notes', token, 201, made(6), tea, { location: '/notes/6' }],
+      ['GET /notes/6', token, 200, made(6)],
+      ['PUT /notes/6', token, 200, replaced, milk],
+      [`GET ${shared}`, {}, 200, [...published, replaced]],
+      ['DELETE /notes/6', token, 204, ''],
+      ...others,
+    ])
+    t.match(await stats(), { users: 2, notes: 4 })
   })
 
   await t.test('a note or an id that the database would reject gets a 400', async (t) => {
@@ -195,43 +187,35 @@ t.test('the routes of the demo answer as its README says', async (t) => {
       const { statusCode, body } = await app.inject({ ...request, headers: token })
       t.match([statusCode, JSON.parse(body)], [400, { code: 'FST_ERR_VALIDATION' }], request.url)
     }
-    t.match(await counts(), { notes: 4 })
+    t.match(await stats(), { notes: 4 })
   })
 
   await t.test('an API key works for the notes of its owner until it is revoked', async (t) => {
-    const answer = expectAnswer(t, app)
-    const make = (url: string, headers: Record<string, string>, payload: object) =>
-      app.inject({ method: 'POST', url, headers, payload })
-    const statusOf = async (url: string): Promise<number> =>
-      (await app.inject({ url, headers })).statusCode
     const wanted = { name: 'backup', scopes: ['notes:read'], days: 30 }
-    const made = await make('/keys', token, wanted)
+    const make = async (payload: object) =>
+      app.inject({ method: 'POST', url: '/keys', headers: token, payload })
+    const statuses = (urls: string[], headers: Record<string, string>) =>
+      Promise.all(urls.map(async (url) => (await app.inject({ url, headers })).statusCode))
+    const made = await make({ ...wanted, owner: 'bob' })
     t.match([made.statusCode, made.headers['cache-control']], [201, 'no-store'])
-    const { key, id } = made.json<{ key: string; id: string }>()
+    const { key, id, owner } = made.json<{ key: string; id: string; owner: string }>()
     t.match(key, /^demo_[\dA-Za-z]{54}$/)
+    t.equal(owner, 'alice', 'whatever the body says')
     const headers = bearer(key)
     t.match((await app.inject({ url: '/notes', headers })).json(), [{ owner: 'alice' }, {}])
-    t.equal((await make('/notes', headers, { title: 'a', text: '' })).statusCode, 403)
     // Where people log in, and where keys are made, a key is none.
-    for (const url of ['/me', '/keys', '/app/notes', '/app/keys', '/rs256/me']) {
-      t.equal(await statusOf(url), 401, url)
-    }
-    t.equal((await make('/keys', headers, wanted)).statusCode, 401)
-
-    const more = { ...wanted, scopes: ['notes:read', 'admin'] }
-    t.equal((await make('/keys', token, more)).statusCode, 400)
-    const owned = await make('/keys', token, { ...wanted, owner: 'bob' })
-    t.equal(owned.json<{ owner: string }>().owner, 'alice', 'whatever the body says')
-
-    const other = await login(t, app, '/login', bob)
+    const people = ['/me', '/keys', '/app/notes', '/app/keys', '/rs256/me']
+    t.strictSame(await statuses(people, headers), [401, 401, 401, 401, 401])
+    t.equal((await make({ ...wanted, scopes: ['notes:read', 'admin'] })).statusCode, 400)
     const none = { error: 'You have no such key that works.' }
-    await answer({ url: '/keys', headers: other }, 200, [], { 'cache-control': 'no-store' })
-    const revoke = { method: 'DELETE', url: `/keys/${id}` } as const
-    await answer({ ...revoke, headers: other }, 404, none)
-    const rotate = { method: 'POST', url: `/keys/${id}/rotate`, headers: other } as const
-    await answer({ ...rotate, payload: {} }, 404, none)
-    await answer({ ...revoke, headers: token }, 204, '')
-    t.equal(await statusOf('/notes'), 401)
+    await expectRows(t, app, [
+      ['POST /notes', headers, 403, noScope, { title: 'a', text: '' }],
+      ['GET /keys', author, 200, [], undefined, { 'cache-control': 'no-store' }],
+      [`DELETE /keys/${id}`, author, 404, none],
+      [`POST /keys/${id}/rotate`, author, 404, none, {}],
+      [`DELETE /keys/${id}`, token, 204, ''],
+    ])
+    t.strictSame(await statuses(['/notes'], headers), [401])
   })
 
   await t.test('the API document shows how a key is made', async (t) => {
@@ -249,16 +233,8 @@ t.test('the routes of the demo answer as its README says', async (t) => {
     const statusOf = async (url: string): Promise<number> => (await app.inject(url)).statusCode
     const home = await app.inject({ url: '/', headers: { accept: 'text/html,*/*' } })
     t.match([home.statusCode, home.headers.location], [302, '/app/'])
-    for (const file of [
-      '',
-      'page.js',
-      'fastify-authn-browser.js',
-      'accounts.js',
-      'mailbox.js',
-      'keys.js',
-      'elements.js',
-      'page.css',
-    ]) {
+    const files = ['', 'page.js', 'page.css', 'fastify-authn-browser.js', 'accounts.js', 'keys.js']
+    for (const file of [...files, 'mailbox.js', 'elements.js']) {
       const { statusCode, headers } = await app.inject(`/app/${file}`)
       t.equal(statusCode, 200, file)
       t.match(headers['content-security-policy'], /^default-src 'none'; script-src 'self';/)
@@ -283,34 +259,40 @@ t.test('the routes of the demo answer as its README says', async (t) => {
   })
 
   await t.test('the session routes work for the user of the cookie only', async (t) => {
-    const login = async ({ name, password }: { name: string; password: string }) => {
-      const payload = { username: name, password }
-      const response = await app.inject({ method: 'POST', url: '/app/login', payload })
-      t.equal(response.body, '{"expiresIn":300}')
-      const cookie = response.cookies.map((each) => `${each.name}=${each.value}`).join('; ')
-      return { cookie, 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0' }
-    }
-    const [mine, other] = [await login(alice), await login(bob)]
+    const [mine, other] = await Promise.all(
+      demoUsers.map(async ({ name, password }) => {
+        const payload = { username: name, password }
+        const response = await app.inject({ method: 'POST', url: '/app/login', payload })
+        t.equal(response.body, '{"expiresIn":300}')
+        return { cookie: cookieOf(response) }
+      }),
+    )
+    if (mine === undefined || other === undefined) throw new Error('two users')
     const list = async (headers: Record<string, string>) =>
       (await app.inject({ url: '/app/sessions', headers })).json<{ sid: string }[]>()
     t.match(await list(mine), [{ address: '127.0.0.1', isThis: true }])
-    const statusOf = async (
-      method: 'GET' | 'POST' | 'DELETE',
-      url: string,
-      headers: Record<string, string> = mine,
-    ): Promise<number> => (await app.inject({ method, url, headers })).statusCode
     const [[own], [theirs]] = [await list(mine), await list(other)]
-    t.equal(await statusOf('DELETE', `/app/sessions/${theirs?.sid}`), 404, 'of another user')
-    t.equal((await list(other)).length, 1)
-    const evil = { ...mine, origin: 'https://evil.example' }
-    t.equal(await statusOf('POST', '/app/notes', evil), 403)
     const unpublish = '/app/notes/published/99'
-    t.equal(await statusOf('DELETE', unpublish), 404)
-    t.equal(await statusOf('DELETE', unpublish, other), 403)
+    const rows: [request: string, headers: Record<string, string>, status: number][] = [
+      [`DELETE /app/sessions/${theirs?.sid}`, mine, 404],
+      ['GET /app/me', other, 200],
+      ['POST /app/notes', { ...mine, origin: 'https://evil.example' }, 403],
+      [`DELETE ${unpublish}`, mine, 404],
+      [`DELETE ${unpublish}`, other, 403],
+      [`DELETE /app/sessions/${own?.sid}`, mine, 204],
+      ['GET /app/me', mine, 401],
+    ]
+    for (const [request, headers, status] of rows) {
+      const [method, url] = request.split(' ')
+      const { statusCode } = await app.inject({
+        method: method as 'GET',
+        url: String(url),
+        headers,
+      })
+      t.equal(statusCode, status, request)
+    }
     const anonymous = await app.inject({ method: 'DELETE', url: unpublish })
     t.notMatch(anonymous.headers['www-authenticate'], 'Basic', 'no prompt of the browser')
-    t.equal(await statusOf('DELETE', `/app/sessions/${own?.sid}`), 204)
-    t.equal(await statusOf('GET', '/app/me'), 401)
   })
 
   await t.test('users are added once, and a new hash replaces only the one it was', async (t) => {
@@ -330,7 +312,7 @@ t.test('the routes of the demo answer as its README says', async (t) => {
     }
     await seedUsers(database, settings.passwordCost)
     t.strictSame([await hashOf('alice'), await hashOf('bob')], [weak, other], 'seeded once')
-    t.match(await counts(), { users: 2, notes: 4 })
+    t.match(await stats(), { users: 2, notes: 4 })
   })
 })
 
@@ -338,63 +320,52 @@ t.test('accounts: a login by address is one of the name, and no name is used aga
   const app = await startDemo(t, environment(keysDir))
   const post = (path: string, payload: object, cookie = '') =>
     app.inject({ method: 'POST', url: `/app/${path}`, payload, headers: { cookie } })
-  const cookieOf = ({ cookies }: { cookies: { name: string; value: string }[] }): string =>
-    cookies.map(({ name, value }) => `${name}=${value}`).join('; ')
-  const mails = async () => (await app.inject('/app/mails')).json<KeptMail[]>()
+  const get = async <T>(path: string, headers: Record<string, string> = {}) =>
+    (await app.inject({ url: path, headers })).json<T>()
   /** Signs up, and gives the cookie. */
   const signUp = async (email: string): Promise<string> => {
     t.equal((await post('sign-up', { email })).statusCode, 202)
-    const [{ open, to } = { open: null, to: '' }] = await mails()
-    t.equal(to, email.toLowerCase())
-    const [path, token] = String(open).split('#')
-    t.equal((await app.inject(String(path))).headers['content-type'], 'text/html; charset=utf-8')
-    const finished = await post('sign-up/finish', { token, password })
-    t.equal(finished.statusCode, 200)
-    t.equal((await post('sign-up/finish', { token, password })).statusCode, 400, 'works once')
-    return cookieOf(finished)
+    const [mail] = await get<KeptMail[]>('/app/mails')
+    t.equal(mail?.to, email.toLowerCase())
+    const [, token] = String(mail?.open).split('#')
+    return cookieOf(await post('sign-up/finish', { token, password }))
   }
-  const me = async (cookie: string) =>
-    (await app.inject({ url: '/app/me', headers: { cookie } })).json()
-  const sessionsOf = async (cookie: string) =>
-    (await app.inject({ url: '/app/sessions', headers: { cookie } })).json<unknown[]>().length
-
-  // By name, by address and with the provider: the same sub, and so one list of sessions.
-  const { name, email } = profiles.alice
-  const byName = await post('login', { username: name, password: alice.password })
-  const byAddress = await post('login', { username: 'Alice@example.org', password: alice.password })
-  t.equal(await sessionsOf(cookieOf(byName)), 2)
-  for (const path of ['/login', '/rs256/login', '/es256/login']) {
-    const headers = await login(t, app, path, { name: email, password: alice.password })
-    const profile = await app.inject({ url: `${path.replace('login', '')}me`, headers })
-    t.match(profile.body, '"name":"alice"', path)
-  }
-
   const password = 'a long passphrase of mine'
+  const wanted = { name: 'a', scopes: ['notes:read'], days: 1 }
+
+  // By name and by address: the same sub, and so one list of sessions.
+  const { name, email } = profiles.alice
+  const byAddress = { username: 'Alice@example.org', password: alice.password }
+  await post('login', { ...byAddress, username: name })
+  const cookie = cookieOf(await post('login', byAddress))
+  t.equal((await get<unknown[]>('/app/sessions', { cookie })).length, 2)
+  for (const path of ['', '/rs256', '/es256']) {
+    const headers = await login(t, app, `${path}/login`, { name: email, password: alice.password })
+    t.match((await app.inject({ url: `${path}/me`, headers })).body, '"name":"alice"', path)
+  }
+
   const carol = await signUp('Carol.Jones@example.org')
-  const profile = {
+  t.strictSame(await get('/app/me', { cookie: carol }), {
     id: 3,
     name: 'carol-jones-3',
     email: 'carol.jones@example.org',
     role: 'author',
     hasPassword: true,
-  }
-  t.strictSame(await me(carol), profile)
-  const made = await post('keys', { name: 'a', scopes: ['notes:read'], days: 1 }, carol)
-  t.match(made.json(), { owner: profile.name, createdAt: /T/, lastUsedAt: null, key: /^demo_/ })
-  const headers = bearer(made.json<{ key: string }>().key)
-  t.equal((await app.inject({ url: '/notes', headers })).statusCode, 200)
+  })
+  const { key } = (await post('keys', wanted, carol)).json<{ key: string }>()
+  const statusOfKey = async () =>
+    (await app.inject({ url: '/notes', headers: bearer(key) })).statusCode
+  t.equal(await statusOfKey(), 200)
   t.equal((await post('account/delete', { currentPassword: password }, carol)).statusCode, 204)
-  t.equal((await app.inject({ url: '/notes', headers })).statusCode, 401, 'the key is dead')
-  t.match((await mails())[0], { subject: 'Your account was deleted', open: null })
-  const next = await me(await signUp('carol.jones@example.org'))
-  t.match(next, { email: profile.email, name: /^carol-jones-[4-9]$/ })
+  t.equal(await statusOfKey(), 401, 'the key is dead')
+  t.match(await get('/app/mails'), [{ subject: 'Your account was deleted', open: null }, {}])
+  const next = { cookie: await signUp('carol.jones@example.org') }
+  t.match(await get('/app/me', next), { name: /^carol-jones-[4-9]$/ })
 
   // Also the name of a user of the demo, who is there again after a restart.
-  const cookie = cookieOf(byAddress)
-  const kept = await post('keys', { name: 'a', scopes: ['notes:read'], days: 1 }, cookie)
+  const { id } = (await post('keys', wanted, cookie)).json<{ id: string }>()
   await post('account/delete', { currentPassword: alice.password }, cookie)
-  const keys = await app.authn.apiKeys.list('alice')
-  t.match(keys, [{ id: kept.json<{ id: string }>().id, revokedAt: Date }])
+  t.match(await app.authn.apiKeys.list('alice'), [{ id, revokedAt: Date }])
 })
 
 t.test('keys, tokens and notes are still there after a restart', async (t) => {
@@ -412,29 +383,18 @@ t.test('keys, tokens and notes are still there after a restart', async (t) => {
     t.strictSame(modes, [0o600, 0o600, 0o700])
   }
   const token = await login(t, first, '/rs256/login', alice)
-  const payload = { title: 'Kept', text: '', published: true }
+  const note = { title: 'Kept', text: '', published: true }
+  const kept = { id: 5, owner: 'alice', ...note }
   const headers = await login(t, first, '/login', alice)
-  const created = await first.inject({ method: 'POST', url: '/notes', headers, payload })
-  t.equal(created.statusCode, 201)
+  await expectRows(t, first, [['POST /notes', headers, 201, kept, note]])
   await first.close()
 
   const second = await startDemo(t, env)
-  const answer = expectAnswer(t, second)
   t.strictSame(read(), pem, 'the keys are not replaced')
-  await answer({ url: '/rs256/me', headers: token }, 200, profiles.alice)
-  await answer({ url: '/notes/published' }, 200, [
-    ...published,
-    { id: 5, owner: 'alice', ...payload },
+  await expectRows(t, second, [
+    ['GET /rs256/me', token, 200, profiles.alice],
+    ['GET /notes/published', {}, 200, [...published, kept]],
   ])
-})
-
-t.test('keys of the environment are used, and none is generated', async (t) => {
-  const keysDir = join(t.testdir(), 'keys')
-  const [rsa, ecdsa] = [privatePem(keys.rsa.privateKey), privatePem(keys.p256.privateKey)]
-  const given = { AUTH_JWT_RSA_PRIVATE: rsa, AUTH_JWT_ECDSA_PRIVATE: ecdsa }
-  const found = await prepareKeys(readSettings(environment(keysDir, given)))
-  t.strictSame(found, { secret, rsa: { private: rsa }, ecdsa: { private: ecdsa } })
-  t.notOk(existsSync(keysDir))
 })
 
 t.test('a database that fails is a 500, never a 401', async (t) => {
@@ -447,16 +407,14 @@ t.test('a database that fails is a 500, never a 401', async (t) => {
     },
     close: async () => void (closed += 1),
   })
-  const answer = expectAnswer(t, app)
   const failure = { error: 'Something went wrong here.' }
-  await answer({ url: '/admin/health' }, 200, { status: 'ok' })
   works = false
-  await answer({ url: '/admin/health' }, 500, failure)
-  await answer({ url: '/account', headers: basic(alice) }, 500, failure)
-  const payload = { username: alice.name, password: alice.password }
-  await answer({ method: 'POST', url: '/login', payload }, 500, failure)
-  works = true
-  await answer({ url: '/account', headers: basic(alice) }, 401, wrongCredentials)
+  const credentials = { username: alice.name, password: alice.password }
+  await expectRows(t, app, [
+    ['GET /admin/health', {}, 500, failure],
+    ['GET /account', basic(alice), 500, failure],
+    ['POST /login', {}, 500, failure, credentials],
+  ])
   await app.close()
   t.equal(closed, 1)
 })
@@ -488,7 +446,6 @@ t.test('settings come from the environment, and are generated where it is empty'
     madeUp: { secret: true, basic: true },
   })
   t.not(readSettings({}).jwt.secret, settings.jwt.secret, 'another one for each run')
-
   const given = { PORT: '0', DEMO_DATA_DIR: '/data', AUTH_JWT_EXPIRY: '60' }
   t.match(readSettings(environment('/keys', given)), {
     port: 0,
@@ -497,12 +454,21 @@ t.test('settings come from the environment, and are generated where it is empty'
     basic: { username: admin.name, password: admin.password },
     madeUp: { secret: false, basic: false },
   })
+  for (const [wrong, error] of [
+    [{ PORT: '-1' }, { name: 'StartError', message: /^PORT is / }],
+    [{ PORT: '65536' }, { name: 'StartError', message: /^PORT is / }],
+    [{ PORT: '3000x' }, { name: 'StartError', message: /^PORT is / }],
+    [{ LOG_LEVEL: 'loud' }, { name: 'StartError', message: /^LOG_LEVEL is "loud"/ }],
+    [{ AUTH_JWT_EXPIRY: 'long' }, { code: 'ERR_AUTH_OPTION' }],
+  ] as const)
+    t.throws(() => readSettings(wrong), error)
 
-  for (const PORT of ['-1', '65536', '3000x']) {
-    t.throws(() => readSettings({ PORT }), { name: 'StartError', message: /^PORT is / })
-  }
-  t.throws(() => readSettings({ LOG_LEVEL: 'loud' }), { message: /^LOG_LEVEL is "loud"/ })
-  t.throws(() => readSettings({ AUTH_JWT_EXPIRY: 'long' }), { code: 'ERR_AUTH_OPTION' })
+  const keysDir = join(t.testdir(), 'keys')
+  const [rsa, ecdsa] = [privatePem(keys.rsa.privateKey), privatePem(keys.p256.privateKey)]
+  const pem = { AUTH_JWT_RSA_PRIVATE: rsa, AUTH_JWT_ECDSA_PRIVATE: ecdsa }
+  const found = await prepareKeys(readSettings(environment(keysDir, pem)))
+  t.strictSame(found, { secret, rsa: { private: rsa }, ecdsa: { private: ecdsa } })
+  t.notOk(existsSync(keysDir), 'no key is generated')
 })
 
 t.test('users log in with the demo provider, which ends with the demo', async (t) => {
@@ -510,23 +476,20 @@ t.test('users log in with the demo provider, which ends with the demo', async (t
   const origin = await app.listen({ host: '127.0.0.1', port: 0 })
   const start = `${origin}/app/login/demo`
   const provider = new URL((await visitor().open(start)).headers.get('location') ?? '').origin
-  for (const { name } of demoUsers) {
+  const dora = { id: 3, name: newcomer, email: null, hasPassword: false }
+  const success = '/app/?provider=demo'
+  for (const [name, location, profile] of [
+    [alice.name, success, profiles.alice],
+    // The second time, she is there already.
+    [newcomer, success, dora],
+    [newcomer, success, dora],
+    ['', '/app/?error=ERR_AUTH_LOGIN_DENIED&provider=demo', noCredentials],
+  ] as const) {
     const { choose, open } = visitor()
     const response = await open(await choose(start, name))
-    t.match([response.status, response.headers.get('location')], [303, '/app/?provider=demo'])
-    t.match(await (await open(`${origin}/app/me`)).json(), { name })
+    t.match([response.status, response.headers.get('location')], [303, location])
+    t.match(await (await open(`${origin}/app/me`)).json(), profile)
   }
-  for (const visit of ['first', 'second']) {
-    const { choose, open } = visitor()
-    await open(await choose(start, newcomer))
-    const profile = await (await open(`${origin}/app/me`)).json()
-    t.match(profile, { id: 3, name: newcomer, email: null, hasPassword: false }, visit)
-  }
-  const { choose, open } = visitor()
-  const cancelled = await open(await choose(start, ''))
-  const failure = '/app/?error=ERR_AUTH_LOGIN_DENIED&provider=demo'
-  t.equal(cancelled.headers.get('location'), failure)
-  t.equal((await open(`${origin}/app/me`)).status, 401)
   await app.close()
   await t.rejects(fetch(provider), TypeError, 'the provider is closed')
 })

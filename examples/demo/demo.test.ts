@@ -244,7 +244,8 @@ t.test('the routes of the demo answer as its README says', async (t) => {
     const revoke = { method: 'DELETE', url: `/app/sessions/${sessions[0]?.sid}` } as const
     t.equal((await app.inject({ ...revoke, headers: theirs })).statusCode, 404, 'of another user')
     t.equal((await app.inject({ ...revoke, headers: mine })).statusCode, 204)
-    const anonymous = await app.inject({ url: '/app/me', headers: mine })
+    const unpublish = { method: 'DELETE', url: '/app/notes/published/99', headers: mine } as const
+    const anonymous = await app.inject(unpublish)
     t.equal(anonymous.statusCode, 401)
     t.notMatch(anonymous.headers['www-authenticate'], 'Basic', 'no prompt of the browser')
   })
@@ -376,30 +377,19 @@ t.test('a database that fails is a 500, never a 401, and is closed at last', asy
 
 t.test('settings come from the environment, and are generated where it is empty', async (t) => {
   const settings = readSettings({})
-  t.match(settings, {
-    host: '127.0.0.1',
-    port: 3000,
-    jwt: { secret: /^[\w-]{43}$/ },
-    basic: { username: 'admin', password: /^[\w-]{16}$/ },
-    passwordCost: 10,
-    madeUp: { secret: true, basic: true },
-  })
+  t.match(settings, { host: '127.0.0.1', port: 3000, passwordCost: 10 })
+  t.match(settings.jwt.secret, /^[\w-]{43}$/)
+  t.match(settings.basic, { username: 'admin', password: /^[\w-]{16}$/ })
+  t.strictSame(settings.madeUp, { secret: true, basic: true })
   t.not(readSettings({}).jwt.secret, settings.jwt.secret, 'another one for each run')
-  const given = { PORT: '0', DEMO_DATA_DIR: '/data', AUTH_JWT_EXPIRY: '60' }
-  t.match(readSettings(environment('/keys', given)), {
-    port: 0,
-    dataDir: '/data',
-    jwt: { secret, expiry: 60 },
-    basic: { username: admin.name, password: admin.password },
-    madeUp: { secret: false, basic: false },
-  })
-  for (const [wrong, error] of [
-    [{ PORT: '-1' }, { message: /^PORT is / }],
-    [{ PORT: '65536' }, { message: /^PORT is / }],
-    [{ PORT: '3000x' }, { message: /^PORT is / }],
-    [{ LOG_LEVEL: 'loud' }, { message: /^LOG_LEVEL is "loud"/ }],
-  ] as const)
-    t.throws(() => readSettings(wrong), error)
+  const variables = { PORT: '0', DEMO_DATA_DIR: '/data', AUTH_JWT_EXPIRY: '60' }
+  const given = readSettings(environment('/keys', variables))
+  t.match(given, { port: 0, dataDir: '/data', jwt: { secret, expiry: 60 } })
+  t.strictSame(given.basic, { username: admin.name, password: admin.password })
+  t.strictSame(given.madeUp, { secret: false, basic: false })
+  for (const PORT of ['-1', '65536', '3000x'])
+    t.throws(() => readSettings({ PORT }), { name: 'StartError', message: /^PORT is / })
+  t.throws(() => readSettings({ LOG_LEVEL: 'loud' }), { message: /^LOG_LEVEL is "loud"/ })
 
   const keysDir = join(t.testdir(), 'keys')
   const [rsa, ecdsa] = [privatePem(keys.rsa.privateKey), privatePem(keys.p256.privateKey)]
@@ -465,54 +455,50 @@ function run(t: Test, more: Record<string, string>) {
 
 const skip = process.platform === 'win32' ? 'needs bash' : unlessFound('curl')
 
-t.test(
-  'the lines that the demo prints work, and its tokens outlive Ctrl-C',
-  { skip },
-  async (t) => {
-    const directory = { DEMO_KEYS_DIR: join(t.testdir(), 'keys') }
-    const first = run(t, directory)
-    const address = await first.address()
-    const lines = first.printed.out.match(/(?<=^ {2})(?:curl |TOKEN=|KEY=).*$/gm) ?? []
-    t.equal(lines.length, 29)
-    const pasted = await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', lines.join('\n')])
-    t.equal(pasted.stdout.split('\n').filter((line) => line.includes('"error"')).length, 4)
-    for (const part of [
-      'HTTP/1.1 401 Unauthorized',
-      'authentification est absent',
-      'HTTP/1.1 403 Forbidden',
-      '{"id":1,"name":"alice","email":"alice@example.org","role":"editor"}',
-      '"title":"Tea"',
-      'Hello, stranger!',
-      'Hello, alice!',
-      '"reader":null',
-      '# Shopping',
-      '"admin":"admin"',
-      '{"status":"ok"}',
-      '"device":"curl","isThis":true',
-      '"scope":"notes:read notes:write"',
-      'HTTP/1.1 204 No Content',
-    ])
-      t.ok(pasted.stdout.includes(part), part)
-    const { name, password } = alice
-    const body = new URLSearchParams({ username: name, password })
-    const login = await fetch(`${address}/rs256/login`, { method: 'POST', body })
-    const { token } = (await login.json()) as { token: string }
+t.test('the printed lines work, and tokens outlive Ctrl-C', { skip }, async (t) => {
+  const directory = { DEMO_KEYS_DIR: join(t.testdir(), 'keys') }
+  const first = run(t, directory)
+  const address = await first.address()
+  const lines = first.printed.out.match(/(?<=^ {2})(?:curl |TOKEN=|KEY=).*$/gm) ?? []
+  t.equal(lines.length, 29)
+  const pasted = await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', lines.join('\n')])
+  t.equal(pasted.stdout.split('\n').filter((line) => line.includes('"error"')).length, 4)
+  for (const part of [
+    'HTTP/1.1 401 Unauthorized',
+    'authentification est absent',
+    'HTTP/1.1 403 Forbidden',
+    '{"id":1,"name":"alice","email":"alice@example.org","role":"editor"}',
+    '"title":"Tea"',
+    'Hello, stranger!',
+    'Hello, alice!',
+    '"reader":null',
+    '# Shopping',
+    '"admin":"admin"',
+    '{"status":"ok"}',
+    '"device":"curl","isThis":true',
+    '"scope":"notes:read notes:write"',
+    'HTTP/1.1 204 No Content',
+  ])
+    t.ok(pasted.stdout.includes(part), part)
+  const { name, password } = alice
+  const body = new URLSearchParams({ username: name, password })
+  const login = await fetch(`${address}/rs256/login`, { method: 'POST', body })
+  const { token } = (await login.json()) as { token: string }
 
-    // A browser holds a connection open, on which it has sent nothing.
-    const socket = connect(Number(new URL(address).port), '127.0.0.1')
-    await once(socket, 'connect')
-    socket.on('error', () => undefined)
-    await first.stop('SIGINT')
-    socket.destroy()
-    // The keys of RSA stay, the secret is a new one.
-    const AUTH_JWT_SECRET = randomBytes(32).toString('base64url')
-    const second = run(t, { ...directory, AUTH_JWT_SECRET })
-    const me = await fetch(`${await second.address()}/rs256/me`, { headers: bearer(token) })
-    t.match(await me.json(), { name: 'alice' })
-    await second.stop('SIGTERM')
-    t.notMatch(second.printed.out, AUTH_JWT_SECRET)
-  },
-)
+  // A browser holds a connection open, on which it has sent nothing.
+  const socket = connect(Number(new URL(address).port), '127.0.0.1')
+  await once(socket, 'connect')
+  socket.on('error', () => undefined)
+  await first.stop('SIGINT')
+  socket.destroy()
+  // The keys of RSA stay, the secret is a new one.
+  const AUTH_JWT_SECRET = randomBytes(32).toString('base64url')
+  const second = run(t, { ...directory, AUTH_JWT_SECRET })
+  const me = await fetch(`${await second.address()}/rs256/me`, { headers: bearer(token) })
+  t.match(await me.json(), { name: 'alice' })
+  await second.stop('SIGTERM')
+  t.notMatch(second.printed.out, AUTH_JWT_SECRET)
+})
 
 t.test('explain() says how to mend an error at startup', async (t) => {
   const listening = { syscall: 'listen', address: '127.0.0.1', port: 80 }

@@ -52,7 +52,7 @@ function actions(page: Page) {
     isVisible: (what: string, hasText = '') => page.locator(what, { hasText }).isVisible(),
     async picture(name: string, clip: { x: number; y: number; width: number; height: number }) {
       const path = process.env[`${name}_SCREENSHOT`]
-      if (path !== undefined) await page.screenshot({ path, clip, fullPage: true })
+      if (path !== undefined) await page.screenshot({ path, clip })
     },
     logIn: (name: string, password: string) => fill('#login', name, password),
     async logOut(): Promise<void> {
@@ -169,6 +169,7 @@ person('a user stays logged in, revokes other sessions, and logs out', async (t,
   t.equal(await me.isVisible('#login'), false)
   await page.reload()
   await page.locator(sessions).nth(1).waitFor()
+  await page.setViewportSize({ width: 1000, height: 1090 })
   await me.picture('PAGE', { x: 0, y: 0, width: 1000, height: 1090 })
   await page.locator('#sessions button').click()
   await page.locator(sessions).nth(1).waitFor({ state: 'detached' })

@@ -21,13 +21,13 @@ const files = folders
   .map((file) => file.replaceAll('\\', '/'))
   .filter((file) => !leftOut.test(file))
 /**
- * A folder of test/ is a program, and so is each file outside of a folder. These share one, because each start costs half
- * a second. A file may name another program in its first line: `// program: redis`, with `its own` for one that needs a
- * process for itself, and `, in npm run test:all` for what `npm test` leaves out.
+ * A folder of test/ is a program, and so is each file outside of a folder, and examples/. These share one, because each
+ * start costs half a second. A file may name another program in its first line: `// program: redis`, with `its own` for
+ * one that needs a process for itself, and `, in npm run test:all` for what `npm test` leaves out.
  */
 const together = {
   accounts: 'accounts mail passkeys second-factor',
-  docs: 'examples recipes',
+  docs: 'examples',
   login: 'login resource valid-after',
   sessions: 'sessions testing',
   small:
@@ -77,10 +77,10 @@ for (const [name, { quick, tests }] of programs) {
 
 /** Its name, and whether `npm test` runs it. */
 function programOf(file) {
-  const own = file.replace(/^test\/(.*)\.test\.ts$/, '$1').replaceAll('/', '-')
+  const own = file.replace(/^(?:test|examples)\/(.*)\.test\.ts$/, '$1').replaceAll('/', '-')
   const text = readFileSync(path.join(root, file), 'utf8')
   const [, named, all] = /^\/\/ program: (.*?)(, in npm run test:all)?\n/.exec(text) ?? []
-  const [folder] = file.slice('test/'.length).split('/', 1)
+  const [folder] = file.replace(/^test\//, '').split('/', 1)
   const ofFolder = programOfFolder.get(folder) ?? folder
   const alone = named === 'its own' || folder === 'tutorials' || folder.endsWith('.test.ts')
   const name = named === undefined || named === 'its own' ? (alone ? own : ofFolder) : named

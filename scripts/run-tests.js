@@ -62,7 +62,7 @@ const needs = {
 
 /** Those that take longest come first, so that none of them is left alone at the end. */
 const first = `
-  tutorials-mobile-api tutorials-api-keys tutorials-web-app tutorials-spa flows-demo-page
+  tutorials-mobile-api tutorials-api-keys tutorials-web-app tutorials-spa demo-page
   api-keys-processes
   sessions browser oidc-provider sessions-startup sql accounts small login cli readme docs editor
   tokens-rotation

@@ -11,7 +11,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
 })
 const chosen = positionals.map((word) =>
-  word.replace(/^(?:\.\/)?test\/(.*)\.ts$/, '.tests/test/$1.js'),
+  word.replace(/^(?:\.\/)?((?:test|examples)\/.*)\.ts$/, '.tests/$1.js'),
 )
 const isQuick = !values.all && chosen.length === 0
 const tests = values.all ? ['--all', '--coverage'] : isQuick ? ['--quick'] : chosen
@@ -20,7 +20,7 @@ const leftOut =
 /** The project and the files that can be checked without a built package. */
 const quick = {
   types: '.',
-  lint: 'lib types locales test scripts --ignore-pattern=test/types --ignore-pattern=test/flows/demo*',
+  lint: 'lib types locales test scripts --ignore-pattern=test/types',
   format: 'lib types locales test scripts *.md',
 }
 

@@ -8,7 +8,7 @@
 //   ```json  must parse.
 //   ```sh    has no prompt; an `npm run x` must be in package.json, and `npx fastify-authn x` be a command of ours.
 //            Those of docs/reference/command-line.md are run by test/cli/command-line-page.test.ts.
-//   ```sql   is run by test/recipes/migrating-hashes.test.ts; only its page has any.
+//   ```sql   is run by examples/recipes/migrating-hashes.test.ts; only its page has any.
 //   ```text  is what the block before it prints.
 //
 // The line `<!-- run -->` before a ts or js block has it run as a program, with the `fastify-authn` that

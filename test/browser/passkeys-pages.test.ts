@@ -1,12 +1,12 @@
 // program: its own, in npm run test:all
 // `fastify-authn/browser/passkeys` in a real browser, with authenticators of Chromium: pages of three origins and an API.
 import cors from '@fastify/cors'
-import type { CDPSession, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { authn } from '../../lib/index.js'
 import { fastify } from '../helpers/app.js'
 import { clientScript } from '../helpers/browser-client.js'
-import { openPage } from '../helpers/browser.js'
+import { authenticatorIn, openPage } from '../helpers/browser.js'
 import { alice, shopOptions, transferRoute } from '../helpers/browser-factors.js'
 import { listen } from '../helpers/flows.js'
 import { blocksOf, readPage } from '../helpers/readme.js'
@@ -44,28 +44,6 @@ const statusOf = (page: Page, call: string): Promise<unknown> =>
 const logIn = (page: Page): Promise<unknown> =>
   statusOf(page, `session.logIn(${JSON.stringify(alice)})`)
 const invalid = [403, 'This passkey was not accepted. Please try again.']
-
-/** An authenticator in a tab, which verifies its user and does what it is asked for at once. */
-async function authenticatorIn(page: Page) {
-  const cdp: CDPSession = await page.context().newCDPSession(page)
-  await cdp.send('WebAuthn.enable')
-  const { authenticatorId } = await cdp.send('WebAuthn.addVirtualAuthenticator', {
-    options: {
-      protocol: 'ctap2',
-      transport: 'internal',
-      hasResidentKey: true,
-      hasUserVerification: true,
-      isUserVerified: true,
-      automaticPresenceSimulation: true,
-    },
-  })
-  return {
-    cdp,
-    authenticatorId,
-    credentials: async () =>
-      (await cdp.send('WebAuthn.getCredentials', { authenticatorId })).credentials,
-  }
-}
 
 /** A browser at the first of three pages; passkeys are for the first two. */
 async function visit(t: Test) {
@@ -193,18 +171,17 @@ t.test('the dialog of the guide asks for a password, a passkey and a code', { sk
 })
 
 t.test('autofill logs in, and ends when the user presses the button', { skip }, async (t) => {
-  const { page, cdp, authenticatorId } = await visit(t)
+  const { page, present } = await visit(t)
   await logIn(page)
   t.strictSame(await statusOf(page, 'passkeys.add()'), [201, null])
   await run(page, 'session.logOut()')
   t.strictSame(await statusOf(page, 'passkeys.autofill()'), [200, null])
   await run(page, 'session.logOut()')
   // No user chooses anything.
-  const enabled = { authenticatorId, enabled: false }
-  await cdp.send('WebAuthn.setAutomaticPresenceSimulation', enabled)
+  await present(false)
   await run(page, 'void (globalThis.filled = passkeys.autofill())')
   await page.waitForTimeout(500)
-  await cdp.send('WebAuthn.setAutomaticPresenceSimulation', { ...enabled, enabled: true })
+  await present(true)
   t.strictSame(await statusOf(page, 'passkeys.logIn()'), [200, null])
   t.strictSame(await statusOf(page, 'filled'), [0, null])
 })

@@ -1,4 +1,4 @@
-import { chromium, type Browser, type Page } from 'playwright-core'
+import { chromium, type Browser, type CDPSession, type Page } from 'playwright-core'
 import type { Test } from 'tap'
 
 /** A page, and everything that it asked for and complained about. */
@@ -70,4 +70,37 @@ export async function cancelPrompts(page: Page, urlPattern: string): Promise<voi
       .catch(() => undefined)
   })
   await session.send('Fetch.enable', { handleAuthRequests: true, patterns: [{ urlPattern }] })
+}
+
+export interface Authenticator {
+  readonly cdp: CDPSession
+  readonly authenticatorId: string
+  /** Whether its user does what a page asks for. */
+  present(enabled: boolean): Promise<void>
+  credentials(): Promise<{ credentialId: string }[]>
+}
+
+/** An authenticator in a tab, which verifies its user and does what it is asked for at once. */
+export async function authenticatorIn(page: Page): Promise<Authenticator> {
+  const cdp = await page.context().newCDPSession(page)
+  await cdp.send('WebAuthn.enable')
+  const { authenticatorId } = await cdp.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  })
+  return {
+    cdp,
+    authenticatorId,
+    async present(enabled) {
+      await cdp.send('WebAuthn.setAutomaticPresenceSimulation', { authenticatorId, enabled })
+    },
+    credentials: async () =>
+      (await cdp.send('WebAuthn.getCredentials', { authenticatorId })).credentials,
+  }
 }

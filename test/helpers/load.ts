@@ -7,6 +7,9 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Test } from 'tap'
 import { defaults } from '../../lib/options/defaults.js'
 import type { AnyResponse } from './flows.js'
+import { realNow } from './until.js'
+
+export { until } from './until.js'
 
 /** The messages of rejections that ask the client to wait. */
 export const busy = 'The server is busy. Please try again later.'
@@ -14,20 +17,6 @@ export const tooMany = 'Too many failed attempts. Please try again later.'
 export const busyInGerman = 'Der Server ist ausgelastet. Bitte versuchen Sie es später erneut.'
 export const tooManyInGerman =
   'Zu viele fehlgeschlagene Versuche. Bitte versuchen Sie es später erneut.'
-
-const realNow = performance.now.bind(performance)
-
-/** Waits for something that must come; how soon does not matter. */
-export async function until(
-  condition: () => boolean | Promise<boolean>,
-  what: string,
-): Promise<void> {
-  const limit = realNow() + 30_000
-  while (!(await condition())) {
-    if (realNow() > limit) throw new Error(`waited in vain until ${what}`)
-    await later(1)
-  }
-}
 
 /** Lets everything go on that can, without anything from outside. */
 export async function settle(turns = 3): Promise<void> {

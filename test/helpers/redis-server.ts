@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type AddressInfo, connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { until } from './load.js'
+import { until } from './until.js'
 
 /** A Redis of the test's own, on a port of the loopback interface that stays the same. */
 export interface RedisServer {

@@ -1,6 +1,6 @@
 // program: its own, in npm run test:all
 // `npm start`, in a copy of the project whose demo has a database that holds nothing: starting a real one
-// takes seconds, and test/flows/demo.test.ts does it. The built package is copied, not built.
+// takes seconds, and examples/demo/demo.test.ts does it. The built package is copied, not built.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, mkdirSync, utimesSync, writeFileSync } from 'node:fs'

@@ -4,12 +4,12 @@ import { randomBytes } from 'node:crypto'
 import type { LightMyRequestResponse } from 'fastify'
 import t from 'tap'
 import { hashPassword } from 'fastify-authn'
-import { database, one } from '../../examples/recipes/database.js'
+import { database, one } from './database.js'
 import { virtualPasskey } from 'fastify-authn/testing'
 
 process.env.AUTH_JWT_SECRET = randomBytes(64).toString('base64url')
 process.env.PORT = '0'
-const { app } = await import('../../examples/recipes/passkeys.js')
+const { app } = await import('./passkeys.js')
 t.teardown(async () => {
   await app.close()
   await database.close()

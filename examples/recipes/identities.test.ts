@@ -4,8 +4,8 @@ import { randomBytes } from 'node:crypto'
 import type { LightMyRequestResponse } from 'fastify'
 import { authnTesting, linkWith, logInWith } from 'fastify-authn/testing'
 import t from 'tap'
-import { startPostgres } from '../../examples/support/embedded-postgres.js'
-import { identityRaces, pointPool } from '../helpers/identity-races.js'
+import { startPostgres } from '../support/embedded-postgres.js'
+import { identityRaces, pointPool } from '../../test/helpers/identity-races.js'
 
 const google = 'https://accounts.google.com'
 const password = 'a white rabbit in a waistcoat'
@@ -15,8 +15,8 @@ const server = await startPostgres()
 pointPool(server.connectionString)
 process.env.AUTH_JWT_SECRET = randomBytes(64).toString('base64url')
 process.env.GOOGLE_CLIENT_SECRET = randomBytes(32).toString('base64url')
-const identities = await import('../../examples/recipes/identities.js')
-const { app } = await import('../../examples/recipes/linking.js')
+const identities = await import('./identities.js')
+const { app } = await import('./linking.js')
 const { pool, one, schema } = identities
 t.teardown(async () => {
   await app.close()

@@ -4,12 +4,12 @@ import { randomBytes } from 'node:crypto'
 import bcrypt from 'bcrypt'
 import t from 'tap'
 import { totpCode } from 'fastify-authn/testing'
-import { database } from '../../examples/recipes/database.js'
+import { database } from './database.js'
 
 process.env.AUTH_JWT_SECRET = randomBytes(64).toString('base64url')
 process.env.SECOND_FACTOR_KEY = randomBytes(64).toString('base64url')
 process.env.PORT = '0'
-const { app } = await import('../../examples/recipes/second-factor.js')
+const { app } = await import('./second-factor.js')
 t.teardown(async () => {
   await app.close()
   await database.close()

@@ -1,8 +1,8 @@
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { hashPassword } from 'fastify-authn'
-import { buildApp, createPool, schema } from '../../examples/postgres.js'
-import { startPostgres } from '../../examples/support/embedded-postgres.js'
+import { buildApp, createPool, schema } from './postgres.js'
+import { startPostgres } from './support/embedded-postgres.js'
 import {
   alice,
   bearer,
@@ -13,7 +13,7 @@ import {
   tokenChallenge,
   welcome,
   wrongCredentials,
-} from '../helpers/examples.js'
+} from './support/expected.js'
 
 const url = '/me'
 const stored = { id: 1, username: 'Alice' }

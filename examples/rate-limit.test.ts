@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { hashPassword } from 'fastify-authn'
-import { buildApp } from '../../examples/rate-limit.js'
-import { alice, bob, expectAnswer, login, noCredentials, rejection } from '../helpers/examples.js'
+import { buildApp } from './rate-limit.js'
+import { alice, bob, expectAnswer, login, noCredentials, rejection } from './support/expected.js'
 
 const url = '/me'
 /** A limit of @fastify/rate-limit, of which so much is left. */

@@ -5,13 +5,13 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { LightMyRequestResponse } from 'fastify'
 import t from 'tap'
-import { isNotLeaked } from '../../examples/recipes/leaked-passwords.js'
-import { database } from '../../examples/recipes/database.js'
-import { outbox, subjects, type Letter } from '../../examples/recipes/mailer.js'
+import { isNotLeaked } from './leaked-passwords.js'
+import { database } from './database.js'
+import { outbox, subjects, type Letter } from './mailer.js'
 
 process.env.AUTH_JWT_SECRET = randomBytes(64).toString('base64url')
 process.env.PORT = '0'
-const { app } = await import('../../examples/recipes/accounts.js')
+const { app } = await import('./accounts.js')
 t.teardown(async () => {
   await app.close()
   await database.close()

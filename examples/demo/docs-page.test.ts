@@ -1,13 +1,12 @@
-// program: its own, in npm run test:all
+// program: docs-page, in npm run test:all
 // The page /docs of the demo, in a real browser, as a person uses it. With DOCS_SCREENSHOT=file it leaves
 // a picture there: that of the README is docs/images/swagger-ui.png.
 import type { Locator, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
-import { demoUsers } from '../../examples/demo/users.js'
-import { cancelPrompts, openPage } from '../helpers/browser.js'
-import { findProgram, unlessFound } from '../helpers/programs.js'
-import { environment } from '../helpers/demo.js'
-import { startDemo } from '../helpers/demo-app.js'
+import { demoUsers } from './users.js'
+import { cancelPrompts, openPage } from '../../test/helpers/browser.js'
+import { findProgram, unlessFound } from '../../test/helpers/programs.js'
+import { environment, startDemo } from '../support/demo.js'
 
 const chromium = findProgram('Chromium')
 const skip = unlessFound('Chromium')

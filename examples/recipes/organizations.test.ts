@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { PGlite } from '@electric-sql/pglite'
 import bcrypt from 'bcrypt'
 import t from 'tap'
-import { buildApp, schema, type Query } from '../../examples/recipes/organizations.js'
+import { buildApp, schema, type Query } from './organizations.js'
 
 const database = new PGlite()
 await database.exec(schema)

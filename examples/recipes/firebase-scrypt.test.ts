@@ -2,7 +2,7 @@
 import Fastify from 'fastify'
 import { authn } from 'fastify-authn'
 import t from 'tap'
-import { firebaseScrypt } from '../../examples/recipes/firebase-scrypt.js'
+import { firebaseScrypt } from './firebase-scrypt.js'
 
 const entry = firebaseScrypt({
   base64_signer_key:

@@ -3,7 +3,7 @@ import { pbkdf2Sync, randomBytes } from 'node:crypto'
 import Fastify from 'fastify'
 import { authn } from 'fastify-authn'
 import t from 'tap'
-import { passportLocalMongoose } from '../../examples/recipes/passport-local-mongoose.js'
+import { passportLocalMongoose } from './passport-local-mongoose.js'
 
 t.test('a user of passport-local-mongoose logs in', async (t) => {
   // As the package stores them: the salt is used as text.

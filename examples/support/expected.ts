@@ -1,7 +1,7 @@
-// What the tests of the examples share. Like ./demo.ts without lib: examples use the built package.
+// What tests of the examples expect.
 import { randomBytes } from 'node:crypto'
 
-export { basic, bearer, expectAnswer, login } from './demo.js'
+export { basic, bearer, expectAnswer, login } from './requests.js'
 
 // The examples have no secret to fall back on.
 process.env.AUTH_JWT_SECRET = randomBytes(64).toString('base64url')

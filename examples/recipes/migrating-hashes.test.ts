@@ -8,14 +8,9 @@ import bcrypt from 'bcrypt'
 import Fastify from 'fastify'
 import { authn, type StoredUser } from 'fastify-authn'
 import t from 'tap'
-import { openEmbedded } from '../../examples/demo/embedded.js'
-import {
-  betterAuth,
-  djangoBcryptSha256,
-  djangoPbkdf2,
-  werkzeugPbkdf2,
-} from '../../examples/recipes/foreign-hashes.js'
-import { root } from '../helpers/project.js'
+import { openEmbedded } from '../demo/embedded.js'
+import { betterAuth, djangoBcryptSha256, djangoPbkdf2, werkzeugPbkdf2 } from './foreign-hashes.js'
+import { root } from '../../test/helpers/project.js'
 
 interface Row extends StoredUser {
   name: string

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { hashPassword } from 'fastify-authn'
-import { buildApp } from '../../examples/i18next.js'
+import { buildApp } from './i18next.js'
 import {
   alice,
   bearer,
@@ -9,7 +9,7 @@ import {
   rejection,
   tokenChallenge,
   welcome,
-} from '../helpers/examples.js'
+} from './support/expected.js'
 
 const url = '/hello'
 const speaks = (language: string) => ({ 'accept-language': language })

@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
 import { hashPassword } from 'fastify-authn'
 import { WebSocket } from 'ws'
-import { buildApp } from '../../examples/websocket.js'
+import { buildApp } from './websocket.js'
 import {
   alice,
   bearer,
@@ -15,7 +15,7 @@ import {
   notAccepted,
   rejection,
   wrongCredentials,
-} from '../helpers/examples.js'
+} from './support/expected.js'
 
 interface Options {
   ticketSeconds?: number

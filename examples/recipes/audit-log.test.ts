@@ -4,8 +4,8 @@ import { randomBytes } from 'node:crypto'
 import { PGlite } from '@electric-sql/pglite'
 import bcrypt from 'bcrypt'
 import t from 'tap'
-import { schema, writeAuditLog } from '../../examples/recipes/audit-log.js'
-import { buildApp } from '../../examples/recipes/personal-data.js'
+import { schema, writeAuditLog } from './audit-log.js'
+import { buildApp } from './personal-data.js'
 
 const database = new PGlite()
 await database.exec(`${schema};

@@ -1,7 +1,7 @@
 import bcrypt from 'bcrypt'
 import t, { type Test } from 'tap'
-import { buildApp } from '../../examples/api-key.js'
-import { bearer, login } from '../helpers/examples.js'
+import { buildApp } from './api-key.js'
+import { bearer, login } from './support/expected.js'
 
 const users = new Map(
   ['alice', 'bob'].map((username, at) => {

@@ -1,25 +1,7 @@
-// Of its own, and without lib: the demo uses the built package, whose declarations must not meet those
-// of lib in one program.
+// What tests of the examples and of the demo send. They use the built package, whose declarations must not meet those of
+// lib in one program.
 import type { FastifyInstance, InjectOptions } from 'fastify'
 import type { Test } from 'tap'
-
-export const secret = 'demo-secret-demo-secret-demo-sec'
-export const admin = { name: 'root', password: "it's a secret" }
-
-/** Environment variables of a demo that logs nothing. */
-export function environment(
-  keysDir: string,
-  more: Record<string, string> = {},
-): Record<string, string> {
-  return {
-    LOG_LEVEL: 'silent',
-    DEMO_KEYS_DIR: keysDir,
-    AUTH_JWT_SECRET: secret,
-    AUTH_BASIC_USERNAME: admin.name,
-    AUTH_BASIC_PASSWORD: admin.password,
-    ...more,
-  }
-}
 
 /** An `Authorization` header of Basic. */
 export function basic(user: { name: string; password: string }): { authorization: string } {
@@ -67,10 +49,4 @@ export async function login(
   const body = response.json<{ token: string }>()
   t.strictSame(Object.keys(body), ['token'])
   return bearer(body.token)
-}
-
-/** The header of a token: RFC 7515 §4. */
-export function headerOf({ authorization }: { authorization: string }): unknown {
-  const [header = ''] = authorization.slice('Bearer '.length).split('.')
-  return JSON.parse(Buffer.from(header, 'base64url').toString())
 }

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { buildApp, usersOf } from '../../examples/several-authenticators.js'
+import { buildApp, usersOf } from './several-authenticators.js'
 import {
   alice,
   basic,
@@ -13,7 +13,7 @@ import {
   tokenChallenge,
   welcome,
   wrongCredentials,
-} from '../helpers/examples.js'
+} from './support/expected.js'
 
 const sensor = { name: 'sensor-7', password: 'a-long-random-text' }
 

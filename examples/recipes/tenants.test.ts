@@ -4,7 +4,7 @@ import { PGlite } from '@electric-sql/pglite'
 import bcrypt from 'bcrypt'
 import type { AccountMail } from 'fastify-authn'
 import t from 'tap'
-import { buildApp, schema, type Query } from '../../examples/recipes/tenants.js'
+import { buildApp, schema, type Query } from './tenants.js'
 
 const database = new PGlite()
 await database.exec(schema)

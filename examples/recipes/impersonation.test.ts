@@ -3,12 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { Writable } from 'node:stream'
 import bcrypt from 'bcrypt'
 import t, { type Test } from 'tap'
-import {
-  auditImpersonation,
-  buildApp,
-  type AuditEntry,
-  type Person,
-} from '../../examples/recipes/impersonation.js'
+import { auditImpersonation, buildApp, type AuditEntry, type Person } from './impersonation.js'
 
 const password = 'the same of them all'
 const hash = bcrypt.hashSync(password, 4)

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { hashPassword } from 'fastify-authn'
-import { accounts, buildApp } from '../../examples/prisma.js'
-import { createPrismaClient } from '../../examples/support/prisma-client.js'
+import { accounts, buildApp } from './prisma.js'
+import { createPrismaClient } from './support/prisma-client.js'
 import {
   alice,
   bearer,
@@ -13,7 +13,7 @@ import {
   welcome,
   wrongCredentials,
   wrongToken,
-} from '../helpers/examples.js'
+} from './support/expected.js'
 
 const url = '/me'
 

@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
-import { alice } from '../helpers/examples.js'
-import { root } from '../helpers/project.js'
+import { alice } from './support/expected.js'
+import { root } from '../test/helpers/project.js'
 
 const run = promisify(execFile)
 const installed = (file: string): string => path.join(root, 'node_modules', file)

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { channels, type RehashEvent } from 'fastify-authn'
-import { buildApp, importedRows, type Row } from '../../examples/migrate-hashes.js'
-import { alice, expectAnswer, login, rejection, wrongCredentials } from '../helpers/examples.js'
+import { buildApp, importedRows, type Row } from './migrate-hashes.js'
+import { alice, expectAnswer, login, rejection, wrongCredentials } from './support/expected.js'
 
 const { password } = alice
 

@@ -5,7 +5,7 @@ import { authn } from 'fastify-authn'
 import t from 'tap'
 import type { Passkey } from 'fastify-authn'
 import { totpCode, virtualPasskey } from 'fastify-authn/testing'
-import { rememberMe } from '../../examples/recipes/remember-me.js'
+import { rememberMe } from './remember-me.js'
 
 const password = 'a white rabbit in a waistcoat'
 const alice = {

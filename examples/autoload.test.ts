@@ -10,11 +10,11 @@ import {
   rejection,
   welcome,
   wrongCredentials,
-} from '../helpers/examples.js'
+} from './support/expected.js'
 
 // @fastify/autoload sees by itself that it can load TypeScript when `npx tsx` has started the program.
 process.env.FASTIFY_AUTOLOAD_TYPESCRIPT = '1'
-const { buildApp } = await import('../../examples/autoload/app.js')
+const { buildApp } = await import('./autoload/app.js')
 
 const admin = { name: 'admin', password: 'open sesame' }
 

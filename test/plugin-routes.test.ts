@@ -140,7 +140,12 @@ t.test('routes of users who are logged in need a session of the user', async (t)
 })
 
 t.test('odd bodies give no 5xx, change nothing and look no odd name up', async (t) => {
-  const { app, posts, post, enter, users, asked, lines } = await wholeApp(t)
+  const { app, posts, post, enter, users, asked, lines } = await wholeApp(
+    t,
+    {},
+    {},
+    { isForm: true },
+  )
   const signed = [{}, { page: 'reset', path: '/login', sub: 1 }].map((claims) =>
     app.jwtService.generateTokenWithClaims(claims),
   )
@@ -168,18 +173,27 @@ t.test('odd bodies give no 5xx, change nothing and look no odd name up', async (
     { arbitrary: dictionary(constantFrom(...names), value, { noNullPrototype: true }), weight: 9 },
     jsonValue(),
   )
-  const types = constantFrom('application/json', 'application/json; charset=utf-16', 'text/plain')
+  const forms = [
+    'application/x-www-form-urlencoded',
+    'text/plain',
+    'application/json; charset=utf-16',
+  ]
+  const types = oneof(constantFrom('application/json', ...forms), string({ maxLength: 30 }))
+  const texts = oneof(
+    { arbitrary: bodies.map((body) => JSON.stringify(body)), weight: 4 },
+    odd.map((text) => `token=${encodeURIComponent(text.toWellFormed())}&email=${text}`),
+  )
   const before = JSON.stringify(users)
   let jar = await enter()
   const property = asyncProperty(
     constantFrom(...posts),
-    bodies,
+    texts,
     types,
     boolean(),
-    async (row, body, type, isIn) => {
+    async (row, payload, type, isIn) => {
       const headers = { 'content-type': type, ...(isIn && jar) }
       asked.length = 0
-      const { statusCode, body: text } = await post(row.url, JSON.stringify(body), headers)
+      const { statusCode, body: text } = await post(row.url, payload, headers)
       if (statusCode >= 500) throw new Error(`${row.url} ${statusCode}: ${text}`)
       if (isIn && [204, 401].includes(statusCode)) jar = await enter()
       await app.authn.accounts.settled()

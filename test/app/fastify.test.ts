@@ -19,8 +19,8 @@ import {
 
 const ok = (): string => 'ok'
 
-function fastify(t: Test, options = {}): FastifyInstance {
-  const app = Fastify(options)
+function fastify(t: Test): FastifyInstance {
+  const app = Fastify()
   t.teardown(() => app.close())
   return app
 }

@@ -1,22 +1,9 @@
 // `loginWith.<name>.link`: a user who is logged in links an account at a provider.
 import formbody from '@fastify/formbody'
 import t from 'tap'
-import {
-  AuthenticationError,
-  type AuthnOptions,
-  type LoginProviderOptions,
-} from '../../lib/index.js'
-import {
-  bearer,
-  passwords,
-  secret,
-  standardOptions,
-  userService,
-  users,
-  type TestApp,
-} from '../helpers/app.js'
+import { AuthenticationError, type LoginProviderOptions } from '../../lib/index.js'
+import { bearer, passwords, secret, userService, users, type TestApp } from '../helpers/app.js'
 import { cookiesOf, linesOf, tls } from '../helpers/cookies.js'
-import { operationsOf } from '../helpers/documents.js'
 import { isRejection, serviceOf } from '../helpers/flows.js'
 import { startIssuer } from '../helpers/issuer.js'
 import { challenge } from '../helpers/level.js'
@@ -377,34 +364,6 @@ t.test('a callback finds the cookie of a link behind a proxy on this machine', a
     t.match(linesOf(response), [new RegExp(`^${start}login-[^;]+; Max-Age=0`)])
     t.ok(owners.delete(`${provider.url} alice`))
   }
-})
-
-t.test('API documents have the route that begins a link', async (t) => {
-  const document = async (more: Partial<AuthnOptions>) => {
-    const corp = { issuer: 'https://id.example', clientId: 'shop', username: () => 'alice' }
-    const loginWith = { corp: { ...corp, link: () => true }, plain: corp }
-    const options = { ...standardOptions(), sessions: true, cookies: true, loginWith, ...more }
-    const all = await operationsOf(t, options)
-    t.notOk('post /login/plain/link' in all)
-    return all['post /login/corp/link']
-  }
-  const error = { properties: { error: { type: 'string' } } }
-  const body = (schema: object): object => ({ content: { 'application/json': { schema } } })
-  t.match(await document({}), {
-    operationId: 'linkCorp',
-    summary: String,
-    tags: ['authentication'],
-    security: [{ bearerAuth: [] }, { cookieAuth: [] }],
-    requestBody: body({ properties: { returnTo: { type: 'string' } } }),
-    responses: {
-      200: body({ properties: { location: { type: 'string' } } }),
-      ...Object.fromEntries([401, 403, 429, 503].map((status) => [status, body(error)])),
-    },
-  })
-  const errorBody = () => ({ code: 'x' })
-  const errorSchema = { type: 'object', properties: { code: { type: 'string' } } }
-  const responses = { 403: body({ properties: { code: { type: 'string' } } }) }
-  t.match(await document({ errorBody, errorSchema }), { responses })
 })
 
 t.test('a link that is stored after the time-out publishes its event then', async (t) => {

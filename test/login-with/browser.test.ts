@@ -176,15 +176,3 @@ t.test('a user links an account, goes back, and logs in with it', { skip }, asyn
   await choose(page, 'bob')
   t.equal(await nameOn(page), 'alice', 'the account at the provider is hers')
 })
-
-t.test('a user links in two tabs at once, and cancels in a third one', { skip }, async (t) => {
-  const { page, owners, openTab, failed } = await visitSettings(t)
-  const [other, third] = [await openTab(), await openTab()]
-  for (const tab of [page, other, third]) await connect(tab)
-  await linkAs(other, 'alice')
-  await linkAs(page, 'bob')
-  await press(third, 'Cancel')
-  await failed(third, 'ERR_AUTH_LOGIN_DENIED')
-  t.strictSame(Object.fromEntries(owners), { alice: 'alice', bob: 'alice' })
-  t.equal(await nameOn(third), 'alice')
-})

@@ -263,7 +263,7 @@ t.test('API documents have each of them, with what it needs and answers', async 
     if (!isOwn && method !== 'POST') continue
     const operation = document.paths?.[url]?.[method.toLowerCase()]
     t.match(operation, { tags: ['own'], summary: String }, url)
-    const { responses = {}, security, requestBody } = operation as Operation
+    const { responses, security, requestBody } = operation as Operation
     t.equal(security?.every((each) => Object.keys(each).length > 0) ?? false, isOwn, url)
     t.strictSame(requestBody?.content['application/json']?.schema.required ?? [], needed, url)
     const isOpen = !isOwn && /^\/(?:sign-up|password)|options$/.test(url)

@@ -1,5 +1,7 @@
 // program: small
 // What holds for every route of the plugin. The rows come from `onRoute`, so that a new route is among them.
+import formbody from '@fastify/formbody'
+import swagger from '@fastify/swagger'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
@@ -14,12 +16,13 @@ import {
   oneof,
   string,
 } from 'fast-check'
-import type { FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import t from 'tap'
 import { answerOf, password } from './helpers/accounts.js'
 import { basic, bearer } from './helpers/app.js'
 import { anyCharacter, bounded } from './helpers/cases.js'
 import { linesOf } from './helpers/cookies.js'
+import { validated, type Operation } from './helpers/documents.js'
 import { root } from './helpers/project.js'
 import { codeNow, wrongCode } from './helpers/second-factor.js'
 import { claimsOf, eventsOf } from './helpers/sessions.js'
@@ -31,6 +34,8 @@ const list = /\n- `authenticator` is[^]*?((?:`[\w-]+`(?:, | or )?)+) for the rou
 const documented = [...String(list).matchAll(/`([\w-]+)`/g)].map(([, name]) => name)
 
 const wrong = '400 FST_ERR_VALIDATION'
+
+const withForms = (app: FastifyInstance): unknown => app.register(formbody)
 
 t.test('pages of other sites can use none of them with cookies', async (t) => {
   t.equal(documented.length, 7)
@@ -140,7 +145,12 @@ t.test('routes of users who are logged in need a session of the user', async (t)
 })
 
 t.test('odd bodies give no 5xx, change nothing and look no odd name up', async (t) => {
-  const { app, posts, post, enter, users, asked, lines } = await wholeApp(t)
+  const { app, posts, post, enter, users, asked, lines } = await wholeApp(
+    t,
+    {},
+    {},
+    { before: withForms },
+  )
   const signed = [{}, { page: 'reset', path: '/login', sub: 1 }].map((claims) =>
     app.jwtService.generateTokenWithClaims(claims),
   )
@@ -168,18 +178,27 @@ t.test('odd bodies give no 5xx, change nothing and look no odd name up', async (
     { arbitrary: dictionary(constantFrom(...names), value, { noNullPrototype: true }), weight: 9 },
     jsonValue(),
   )
-  const types = constantFrom('application/json', 'application/json; charset=utf-16', 'text/plain')
+  const forms = [
+    'application/x-www-form-urlencoded',
+    'text/plain',
+    'application/json; charset=utf-16',
+  ]
+  const types = oneof(constantFrom('application/json', ...forms), string({ maxLength: 30 }))
+  const texts = oneof(
+    { arbitrary: bodies.map((body) => JSON.stringify(body)), weight: 4 },
+    odd.map((text) => `token=${encodeURIComponent(text.toWellFormed())}&email=${text}`),
+  )
   const before = JSON.stringify(users)
   let jar = await enter()
   const property = asyncProperty(
     constantFrom(...posts),
-    bodies,
+    texts,
     types,
     boolean(),
-    async (row, body, type, isIn) => {
+    async (row, payload, type, isIn) => {
       const headers = { 'content-type': type, ...(isIn && jar) }
       asked.length = 0
-      const { statusCode, body: text } = await post(row.url, JSON.stringify(body), headers)
+      const { statusCode, body: text } = await post(row.url, payload, headers)
       if (statusCode >= 500) throw new Error(`${row.url} ${statusCode}: ${text}`)
       if (isIn && [204, 401].includes(statusCode)) jar = await enter()
       await app.authn.accounts.settled()
@@ -221,8 +240,42 @@ t.test('rejections are localized, and reported under a documented name', async (
   }
 })
 
+/** What they answer where all goes well and that is no 200. */
+const successes: Record<string, string> = {
+  '200,202': '/login',
+  '200,204': '/sign-up/finish',
+  '201': '/passkeys',
+  '202': '/sign-up /password/forgot /password/set /email/change',
+  '204':
+    '/logout /password/reset /email/confirm /account/delete /second-factor/forget-devices /second-factor/disable /passkeys/rename /passkeys/remove',
+}
+
+t.test('API documents have each of them, with what it needs and answers', async (t) => {
+  const before = (app: FastifyInstance): unknown =>
+    app.register(swagger, { openapi: { info: { title: 'Shop', version: '1' } } })
+  const { app, rows } = await wholeApp(t, {}, { schema: { tags: ['own'] } }, { before })
+  const document = app.swagger() as unknown as { paths?: Record<string, Record<string, Operation>> }
+  t.match((await validated(document)).result, { valid: true })
+  const known = Object.entries(successes).flatMap(([answers, urls]) =>
+    urls.split(' ').map((url): [string, string] => [url, answers]),
+  )
+  for (const { method, url, isOwn, needed } of rows) {
+    if (!isOwn && method !== 'POST') continue
+    const operation = document.paths?.[url]?.[method.toLowerCase()]
+    t.match(operation, { tags: ['own'], summary: String }, url)
+    const { responses, security, requestBody } = operation as Operation
+    t.equal(security?.every((each) => Object.keys(each).length > 0) ?? false, isOwn, url)
+    t.strictSame(requestBody?.content['application/json']?.schema.required ?? [], needed, url)
+    const isOpen = !isOwn && /^\/(?:sign-up|password)|options$/.test(url)
+    const success = method === 'GET' ? undefined : new Map(known).get(url)
+    const answers = [success ?? '200', ...(isOpen ? [400, 403] : [400, 401, 403])]
+    if (url === '/passkeys/remove') answers.push(409)
+    t.equal(Object.keys(responses).join(), [...answers, 503].join(), url)
+  }
+})
+
 t.test('forms are read where the app parses them', async (t) => {
-  const [without, app] = [await wholeApp(t), await wholeApp(t, {}, {}, { isForm: true })]
+  const [without, app] = [await wholeApp(t), await wholeApp(t, {}, {}, { before: withForms })]
   const type = { 'content-type': 'application/x-www-form-urlencoded' }
   for (const row of app.posts.filter(({ members }) => !('response' in members))) {
     const texts = Object.entries(bodyOf(row)).filter(([, value]) => typeof value === 'string')

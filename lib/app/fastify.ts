@@ -1,5 +1,5 @@
-// All that we assume about the internals of Fastify and of its plugins. Each assumption has a test, whose failure says
-// what has changed: test/app/fastify.test.ts.
+// All that we assume about the internals of Fastify and of its plugins. Each assumption has a test in test/app/ or, for
+// @fastify/cors, in test/guard/unmatched.test.ts.
 import { subscribe } from 'node:diagnostics_channel'
 import type { FastifyInstance, FastifyRequest, onRouteHookHandler, RouteOptions } from 'fastify'
 import { isThenable } from '../common/objects.js'

@@ -3,7 +3,7 @@ import { inspect } from 'node:util'
 import bcrypt from 'bcrypt'
 import t, { type Test } from 'tap'
 import { AuthenticationError } from '../../lib/index.js'
-import { accountsApp, hash, newPassword, password, type AccountsApp } from '../helpers/accounts.js'
+import { accountsApp, newPassword, password, type AccountsApp } from '../helpers/accounts.js'
 import { hashAtOnce, watchBcrypt } from '../helpers/load.js'
 
 const [short, long, guessable] = ['TOO_SHORT', 'TOO_LONG', 'GUESSABLE'].map(
@@ -177,16 +177,4 @@ t.test('a password that is too short is told how long one has to be', async (t) 
       t.match(error, new RegExp(`^[^{}]* ${least} [^{}]*$`), language)
     }
   }
-})
-
-t.test('of a session that ends while its request is under way, nothing is stored', async (t) => {
-  let end: () => Promise<unknown> = async () => undefined
-  const acceptPassword = async (): Promise<boolean> => (await end()) !== null
-  const { app, send, logIn, stored, enter } = await accountsApp(t, { acceptPassword })
-  const headers = await logIn()
-  end = () => app.authn.sessions.revoke({ sub: 1 })
-  const body = { currentPassword: password, password: newPassword }
-  t.equal(await send('/password/change', body, headers), '401 ERR_AUTH_JWT_INVALID')
-  t.equal(stored(1)?.password, hash)
-  t.equal(await enter('alice@example.com', password), 200)
 })

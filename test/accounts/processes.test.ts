@@ -4,8 +4,7 @@ import { once } from 'node:events'
 import { Redis } from 'ioredis'
 import t, { type Test } from 'tap'
 import type { AccountMail } from '../../lib/index.js'
-import { redisSessions } from '../../lib/sessions/index.js'
-import { accountsApp, accountsTable, answerOf, newPassword, password } from '../helpers/accounts.js'
+import { accountsApp, accountsTable, answerOf, newPassword } from '../helpers/accounts.js'
 import { bearer } from '../helpers/app.js'
 import { until } from '../helpers/load.js'
 import { postgresServer } from '../helpers/postgres-server.js'
@@ -115,50 +114,6 @@ t.test('two processes share accounts, sessions and limits', { skip: withAll }, a
       t.equal(await shop.ask('/sign-up', { email }), '202 {}', 'each counts alone')
     t.equal(await shop.ask('/sign-up', { email }), tooMany)
   }
-})
-
-t.test('a Redis that stops in the middle of a reset', { skip: withRedis }, async (t) => {
-  const server = await redisServer(t, { persistent: true })
-  const redis = new Redis(server.port, '127.0.0.1', { retryStrategy: () => 50 })
-  redis.on('error', () => undefined)
-  t.teardown(() => redis.disconnect())
-  const store = redisSessions(redis, { prefix: 'shop' })
-  let act: (() => unknown) | null = null
-  const setting = await accountsApp(
-    t,
-    {
-      async update(user, after, before) {
-        const row = setting.stored(user.id)
-        if (row?.password !== before.passwordHash) return false
-        row.password = after.passwordHash
-        await act?.()
-        return true
-      },
-    },
-    { sessions: { store } },
-  )
-  const { send, tokenOf, logIn, me, enter, table } = setting
-  const alice = 'alice@example.com'
-  const headers = await logIn()
-  const payload = {
-    token: await tokenOf('/password/forgot', { email: alice }),
-    password: newPassword,
-  }
-  const before = JSON.stringify(table)
-  for (const [title, stop, start] of [
-    ['killed', server.kill, server.start],
-    ['hung', server.pause, server.resume],
-  ] as const) {
-    act = stop
-    t.equal(await send('/password/reset', payload), '503 ERR_AUTH_STORE_UNAVAILABLE', title)
-    t.equal(JSON.stringify(table), before, 'the old password is back')
-    act = null
-    await start()
-    await until(async () => (await enter(alice, password)) === 200, 'the store is back')
-  }
-  t.equal(await send('/password/reset', payload), '204', 'the link still works')
-  t.equal(await me(headers), 401)
-  t.strictSame([await enter(alice, password), await enter(alice, newPassword)], [401, 200])
 })
 
 t.test('limits are those of all processes while Redis is there', { skip: withRedis }, async (t) => {

@@ -3,9 +3,6 @@ import Fastify from 'fastify'
 import t from 'tap'
 import { authn, type AuthnOptions } from '../../lib/index.js'
 import { accountsApp, accountsOver, pages, type AccountUser } from '../helpers/accounts.js'
-import { standardOptions } from '../helpers/app.js'
-import { operationsOf } from '../helpers/documents.js'
-import { thrownBy } from '../helpers/errors.js'
 import { base, everyOptionIsNamed, failureWith, needs } from '../helpers/options.js'
 
 const { findByUsername: _, ...functions } = accountsOver([])
@@ -140,37 +137,4 @@ t.test('an authenticator can read the stats of accounts in its init()', async (t
     },
   } as AuthnOptions)
   t.strictSame(stats, { created: 0, mails: 0, mailsFailed: 0 })
-})
-
-t.test('app.authn.accounts throws without the option, and the stats have none', async (t) => {
-  const app = Fastify()
-  t.teardown(() => app.close())
-  await app.register(authn, standardOptions())
-  t.match(
-    thrownBy(() => app.authn.accounts),
-    { code: 'ERR_AUTH_OPTION', message: /accounts/ },
-  )
-  t.equal(app.authn.stats().accounts, undefined)
-  t.notOk(app.authn.features.includes('accounts'))
-})
-
-t.test('an API document has the nine operations, with what they need and answer', async (t) => {
-  const all = await operationsOf(t, { ...base, accounts: good })
-  const own = Object.entries(all).filter(([name]) => !/ \/(?:login|logout)/.test(name))
-  const found = own.map(([name, { responses, security, tags, summary, requestBody }]) => {
-    const { required } = requestBody?.content['application/json']?.schema ?? {}
-    t.match({ tags, summary }, { tags: ['authentication'], summary: String }, name)
-    return [name, [Object.keys(responses).join(), security !== undefined, required]] as const
-  })
-  t.strictSame(Object.fromEntries(found), {
-    'post /sign-up': ['202,400,429,503', false, ['email']],
-    'post /sign-up/finish': ['200,204,400,429,503', false, ['token', 'password']],
-    'post /password/forgot': ['202,400,429,503', false, ['email']],
-    'post /password/reset': ['204,400,429,503', false, ['token', 'password']],
-    'post /password/change': ['200,400,401,403,429,503', true, ['password']],
-    'post /password/set': ['202,400,401,403,429,503', true, undefined],
-    'post /email/change': ['202,400,401,403,429,503', true, ['email']],
-    'post /email/confirm': ['204,400,401,403,429,503', true, ['token']],
-    'post /account/delete': ['204,400,401,403,429,503', true, undefined],
-  })
 })

@@ -1,20 +1,14 @@
 // What the app is offered by type and has only with an option: app.jwtService, app.authn.sessions and app.authn.apiKeys.
 import { inspect } from 'node:util'
-import Fastify, { type FastifyInstance } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { authn, JwtService, type JwtConfig } from '../../lib/index.js'
 import { memoryApiKeys } from '../../lib/api-keys/index.js'
-import { appWith, secret, standardOptions } from '../helpers/app.js'
+import { appWith, secret, standardOptions, fastify } from '../helpers/app.js'
 import { keys as pairs, privatePem } from '../helpers/tokens.js'
 
 const basic = { username: 'admin', password: 'geheim' }
-
-function fastify(t: Test): FastifyInstance {
-  const app = Fastify()
-  t.teardown(() => app.close())
-  return app
-}
 
 const reads: Record<string, (app: FastifyInstance) => unknown> = {
   '"jwt" or "jwtService"': (app) => app.jwtService.generateToken('alice'),

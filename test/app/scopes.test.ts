@@ -1,14 +1,8 @@
-import Fastify, { type FastifyInstance } from 'fastify'
-import t, { type Test } from 'tap'
+import type { FastifyInstance } from 'fastify'
+import t from 'tap'
 import { authn, AuthenticationError, type AuthMark, type Authenticator } from '../../lib/index.js'
-import { bearer, standardOptions } from '../helpers/app.js'
+import { bearer, standardOptions, fastify } from '../helpers/app.js'
 import { startupError, isRejection, isWelcome, probe, messages } from '../helpers/flows.js'
-
-function fastify(t: Test, options = {}): FastifyInstance {
-  const app = Fastify(options)
-  t.teardown(() => app.close())
-  return app
-}
 
 /** `auth` in the options of app.register. */
 const scope = (auth: AuthMark | undefined, prefix?: string): object =>
@@ -130,20 +124,7 @@ t.test('of two registrations in one scope the last one authenticates', async (t)
   }
 })
 
-t.test('jwtService is that of the nearest registration with tokens, or an error', async (t) => {
-  const app = fastify(t)
-  await app.register(authn, standardOptions())
-  const outer = app.jwtService
-  app.register(async (scope) => {
-    t.equal(scope.jwtService, outer, 'as in the scope around it')
-    await scope.register(authn, { ...standardOptions(), jwt: { secret: 's'.repeat(32) } })
-    t.not(scope.jwtService, outer)
-    await scope.register(authn, { basic: { username: 'admin', password: 'geheim' } })
-    t.equal(scope.jwtService, outer)
-  })
-  await app.ready()
-  await app.after()
-
+t.test('jwtService is that of the last registration of a scope, or an error', async (t) => {
   const again = fastify(t)
   await again.register(authn, { ...standardOptions(), login: false })
   await again.register(authn, { basic: { username: 'admin', password: 'geheim' } })

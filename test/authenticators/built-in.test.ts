@@ -214,13 +214,3 @@ t.test('init of an authenticator needs the plugin in its scope', async (t) => {
     t.throws(() => init?.(scope), { code: 'ERR_AUTH_OPTION', message: /without the plugin/ })
   }
 })
-
-t.test('simultaneous guesses of the configured password are no more than the limit', async (t) => {
-  const options = { basic: { username: 'admin', password: 'geheim' }, throttle: { perUsername: 3 } }
-  const app = await appWith(t, options, (app) => {
-    app.get('/', { config: { auth: { use: 'configBasic' } } }, () => 'in')
-  })
-  const guess = () => app.inject({ url: '/', headers: basic('admin', 'guess') })
-  const all = await Promise.all(Array.from({ length: 9 }, guess))
-  t.equal(all.filter(({ statusCode }) => statusCode === 401).length, 3)
-})

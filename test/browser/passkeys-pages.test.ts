@@ -195,31 +195,3 @@ t.test('passkeys work at the origins of the option, and at no others', { skip },
     t.strictSame(await statusOf(page, 'passkeys.logIn()'), expected, String(origins[index]))
   }
 })
-
-t.test('five tabs log in at once', { skip }, async (t) => {
-  const { page, credentials, newTab } = await visit(t)
-  await logIn(page)
-  t.strictSame(await statusOf(page, 'passkeys.add()'), [201, null])
-  await run(page, 'session.logOut()')
-  const [credential] = await credentials()
-  const tabs = [page]
-  while (tabs.length < 5) {
-    const tab = await newTab()
-    const { cdp, authenticatorId } = await authenticatorIn(tab)
-    await cdp.send('WebAuthn.addCredential', { authenticatorId, credential: credential as never })
-    tabs.push(tab)
-  }
-  const logins = await Promise.all(
-    tabs.map(async (tab) => {
-      await tab.bringToFront()
-      return statusOf(tab, 'passkeys.logIn()')
-    }),
-  )
-  const found = logins.some((login) => String(login) === '200,')
-  t.ok(found, 'the first one logs in')
-  for (const tab of tabs) {
-    t.equal(await run(tab, 'session.loggedIn'), true)
-    t.equal(await run(tab, "session.fetch('/me').then(({ status }) => status)"), 200)
-  }
-  t.comment(logins.map(String).join(' '))
-})

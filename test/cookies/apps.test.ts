@@ -15,10 +15,9 @@ import {
 } from '../helpers/app.js'
 import { cookiesOf, crossSite, linesOf, tls } from '../helpers/cookies.js'
 import { setNodeEnv } from '../helpers/environment.js'
-import { isRejection, listen, type AnyResponse } from '../helpers/flows.js'
+import { isRejection, type AnyResponse } from '../helpers/flows.js'
 import { loginApp } from '../helpers/login-app.js'
 import { startProvider } from '../helpers/provider.js'
-import { exchange } from '../helpers/raw-socket.js'
 import { breakable, eventsOf, pairOf } from '../helpers/sessions.js'
 
 type Headers = Record<string, string | string[]>
@@ -351,25 +350,14 @@ t.test('a logout by a token in the body sets no cookie, nor does a 401', async (
   t.equal(linesOf(await post('/login/refresh', {}, jar.refresh)).length, 2, 'a 401 deletes them')
 })
 
-t.test('without apps the header and refresh tokens in the body are what they were', async (t) => {
+// What refresh tokens in the body do then is in test/sessions/cookies.test.ts.
+t.test('without apps the header is ignored', async (t) => {
   for (const option of [true, {}, { apps: false }] as const) {
-    const { post, browser, me } = await setting(t, { cookies: option })
+    const { post } = await setting(t, { cookies: option })
     for (const headers of [inBody, ...otherValues]) {
       t.equal((await post('/login', alice, headers)).body, '{"expiresIn":300}')
       t.equal((await post('/begin', {}, headers)).body, '{"expiresIn":300}')
     }
-    const { refresh, access } = await browser()
-    const [, refreshToken = ''] = refresh.cookie.split('=')
-    const own = { 'sec-fetch-site': 'same-origin', ...access, ...inBody }
-    const response = await post('/login/refresh', { refreshToken }, own)
-    const pair = pairOf(response)
-    t.strictSame([Object.keys(pair), linesOf(response)], [members, []])
-    const byCookie = await post('/exchange', { code: pair.refreshToken }, own)
-    t.equal(byCookie.body, '{"expiresIn":300}')
-    const [token, next] = cookiesOf(byCookie).map(({ value }) => value)
-    t.equal(await me(bearer(String(token))), 200)
-    const left = await post('/logout', { refreshToken: next }, inBody)
-    t.strictSame([left.statusCode, linesOf(left).length], [204, 2])
   }
   const { app } = await setting(t, { cookies: undefined as never })
   const tokens = await app.inject({
@@ -488,34 +476,4 @@ t.test('the names of the cookies follow cookies.name, in production too', async 
     isRejection(t, await post('/login', alice, { ...inBody, cookie: `${name}=x` }), rejected, name)
   const others = { cookie: '__Host-token=x; __Host-refresh=x; token=x; refresh=x' }
   t.equal((await post('/login', alice, { ...inBody, ...others })).statusCode, 200)
-})
-
-t.test('on the wire, the header counts as it is written', async (t) => {
-  const { app } = await setting(t)
-  const port = await listen(app)
-  /** The status and the body of a login with these lines in its head. */
-  const send = async (...lines: string[]): Promise<unknown[]> => {
-    const head = ['POST /begin HTTP/1.1', 'Host: 127.0.0.1', 'Connection: close', ...lines]
-    const { responses } = await exchange(port, [
-      `${head.join('\r\n')}\r\nContent-Length: 0\r\n\r\n`,
-    ])
-    return [responses[0]?.status, responses[0]?.body]
-  }
-  const asks = 'Token-Delivery: body'
-  for (const line of [asks, 'TOKEN-DELIVERY: body', 'token-delivery:body', `${asks} \t`]) {
-    t.match(await send(line), [200, /^\{"token":"ey/], JSON.stringify(line))
-  }
-  for (const lines of [
-    [asks, asks],
-    [asks, 'token-delivery: cookie'],
-    ['Token-Delivery: body,'],
-    ['Token-Delivery:'],
-    [asks, 'Sec-Fetch-Site:'],
-    [asks, 'Sec-Fetch-Dest:'],
-    [asks, 'Origin:'],
-    [asks, 'Cookie: a=b', 'Cookie: token='],
-  ]) {
-    t.match(await send(...lines), [400, /"ERR_AUTH_TOKEN_DELIVERY"/], JSON.stringify(lines))
-  }
-  t.match(await send('Token_Delivery: body'), [200, '{"expiresIn":300}'])
 })

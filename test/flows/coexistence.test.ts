@@ -1,17 +1,17 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import websocket, { type WebSocket } from '@fastify/websocket'
-import Fastify, { type FastifyInstance, type FastifyPluginAsync } from 'fastify'
+import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import {
   serializerCompiler,
   validatorCompiler,
   type ZodTypeProvider,
 } from 'fastify-type-provider-zod'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { z } from 'zod'
 import { authn } from '../../lib/index.js'
 import { userFromContext } from '../../lib/request/context.js'
-import { appWith, bearer, passwords, standardOptions } from '../helpers/app.js'
+import { appWith, bearer, passwords, standardOptions, fastify } from '../helpers/app.js'
 import {
   bearerChallenge,
   startupError,
@@ -40,12 +40,6 @@ const theirs = 'the secret of the app, and not that of the plugin'
 const login = { username: 'alice', password: passwords.alice }
 const noToken = { error: messages.none, challenge: bearerChallenge }
 const badToken = { error: messages.jwtInvalid, challenge: tokenChallenge('The token is invalid') }
-
-function fastify(t: Test): FastifyInstance {
-  const app = Fastify()
-  t.teardown(() => app.close())
-  return app
-}
 
 for (const order of ['before', 'after'] as const) {
   t.test(`@fastify/jwt ${order} the plugin: each rejects tokens of the other`, async (t) => {

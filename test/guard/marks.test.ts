@@ -1,16 +1,9 @@
-import Fastify, { type FastifyInstance } from 'fastify'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { authn } from '../../lib/index.js'
-import { appWith, bearer, standardOptions } from '../helpers/app.js'
+import { appWith, bearer, standardOptions, fastify } from '../helpers/app.js'
 import { bearerChallenge, isRejection, isWelcome, probe, messages } from '../helpers/flows.js'
 
 const noToken = { error: messages.none, challenge: bearerChallenge }
-
-function fastify(t: Test, options = {}): FastifyInstance {
-  const app = Fastify(options)
-  t.teardown(() => app.close())
-  return app
-}
 
 t.test('a protected route rejects every method and URL that it matches', async (t) => {
   const { handler, take } = probe()

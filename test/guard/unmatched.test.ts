@@ -1,17 +1,11 @@
-import Fastify, { type FastifyInstance } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import cors, { type FastifyCorsOptions } from '@fastify/cors'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { authn, type AuthMark, type Authenticator } from '../../lib/index.js'
-import { appWith, bearer, standardOptions } from '../helpers/app.js'
+import { appWith, bearer, standardOptions, fastify } from '../helpers/app.js'
 import { bearerChallenge, isRejection, isWelcome, probe, messages } from '../helpers/flows.js'
 
 const noToken = { error: messages.none, challenge: bearerChallenge }
-
-function fastify(t: Test, options = {}): FastifyInstance {
-  const app = Fastify(options)
-  t.teardown(() => app.close())
-  return app
-}
 
 /** `auth` in the options of app.register. */
 const scope = (auth: AuthMark | undefined, prefix: string): object =>

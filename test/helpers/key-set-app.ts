@@ -22,20 +22,7 @@ async function main(): Promise<void> {
     hashing: { cost: 4 },
   })
   app.get('/me', { config: { auth: true } }, nameOf)
-  // A token that outlives its key.
-  app.get('/long', () =>
-    app.jwtService.generateTokenWithClaims({
-      sub: 'alice',
-      exp: 4_102_444_800,
-      jti: Math.random().toString(),
-    }),
-  )
   app.get('/stats', () => app.authn.stats())
-  app.post<{ Querystring: { now: string } }>('/clock', ({ query }) => {
-    const now = Number(query.now)
-    Date.now = () => now
-    return 'ok'
-  })
   app.post('/reload', async () => {
     await app.jwtService.reload()
     return 'ok'

@@ -146,6 +146,19 @@ export function movableClock(t: Test): { advance(milliseconds: number): Promise<
   }
 }
 
+/** Time-outs of five seconds end after a fifth of one. @returns the times for which something waits */
+export function shortFiveSeconds(t: Test): number[] {
+  const limits: number[] = []
+  const { setTimeout: wait } = globalThis
+  t.intercept(globalThis, 'setTimeout', {
+    value(work: () => void, milliseconds: number, ...rest: []) {
+      limits.push(milliseconds)
+      return wait(work, milliseconds === 5000 ? 200 : milliseconds, ...rest)
+    },
+  })
+  return limits
+}
+
 /** A request as the parts below Fastify see it. */
 export interface FakeRequest {
   readonly request: FastifyRequest

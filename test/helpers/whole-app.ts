@@ -1,4 +1,3 @@
-import formbody from '@fastify/formbody'
 import type { RouteOptions } from 'fastify'
 import type { Test } from 'tap'
 import { memoryApiKeys } from '../../lib/api-keys/index.js'
@@ -57,7 +56,7 @@ export async function wholeApp(
   t: Test,
   options: object = {},
   routeOptions: object = {},
-  { prefix = '', isForm = false } = {},
+  { prefix = '', before }: { prefix?: string; before?: (app: TestApp) => unknown } = {},
 ) {
   const users: FactorUser[] = [
     { id: 1, email: 'alice@example.com', password: hash, secondFactor: null },
@@ -120,7 +119,7 @@ export async function wholeApp(
     ...options,
   }
   const app = fastify(t, { logger: { stream } })
-  if (isForm) await app.register(formbody)
+  await before?.(app)
   const rows: Row[] = []
   app.addHook('onRoute', (route) => {
     if (route.method !== 'HEAD') rows.push(rowOf(route))

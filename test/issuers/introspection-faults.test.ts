@@ -15,7 +15,7 @@ import {
   startIntrospection,
   strangers,
 } from '../helpers/introspection.js'
-import { busy, movableClock, tally, until } from '../helpers/load.js'
+import { busy, movableClock, shortFiveSeconds, tally, until } from '../helpers/load.js'
 import { eventsOf } from '../helpers/sessions.js'
 
 const invalid = { error: messages.jwtInvalid, challenge: tokenChallenge('The token is invalid') }
@@ -116,7 +116,7 @@ t.test('a server that is down, hangs or trickles allows nothing that is not cach
   const { get } = await introspectingApp(t, issuer)
   issuer.known.set('good', issuer.active())
   isWelcome(t, await get('good'), 'alice')
-  const start = performance.now()
+  const limits = shortFiveSeconds(t)
   const waiting = []
   for (const answer of [() => undefined, trickle('{"active":true,'), trickle('')]) {
     issuer.misbehave = answer
@@ -125,7 +125,7 @@ t.test('a server that is down, hangs or trickles allows nothing that is not cach
     await until(() => issuer.forms.length > before, 'it was asked')
   }
   for (const response of await Promise.all(waiting)) isRejection(t, response, unavailable)
-  t.ok(performance.now() - start < 9_000, 'after 5 seconds')
+  t.ok(limits.includes(5000))
   await issuer.kill()
   isRejection(t, await get('other'), unavailable)
   isWelcome(t, await get('good'), 'alice', 'a cached token goes on')

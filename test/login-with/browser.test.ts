@@ -6,7 +6,6 @@ import t, { type Test } from 'tap'
 import { appWith, passwords, secret, standardOptions } from '../helpers/app.js'
 import { openPage } from '../helpers/browser.js'
 import { listen, nameOf } from '../helpers/flows.js'
-import { until } from '../helpers/load.js'
 import { clientSecret, realProvider, visitor } from '../helpers/openid-provider.js'
 import { findProgram, unlessFound } from '../helpers/programs.js'
 import type { LoginProviderOptions } from '../../lib/index.js'
@@ -102,17 +101,6 @@ t.test('a user who cancels a second login sees that the first one holds', { skip
   t.equal(await nameOn(page), 'alice')
 })
 
-t.test('a user logs in in two tabs at once', { skip }, async (t) => {
-  const { url, page } = await visitShop(t, 'lax')
-  const other = await page.context().newPage()
-  await other.goto(url)
-  await signIn(page)
-  await signIn(other)
-  await choose(page, 'alice')
-  await choose(other, 'alice')
-  t.strictSame([await nameOn(page), await nameOn(other)], ['alice', 'alice'])
-})
-
 for (const sameSite of ['lax', 'strict'] as const) {
   const title = `a user goes back and logs in, and goes back after it, with cookies that are ${sameSite}`
   t.test(title, { skip }, async (t) => {
@@ -188,56 +176,3 @@ t.test('a user links an account, goes back, and logs in with it', { skip }, asyn
   await choose(page, 'bob')
   t.equal(await nameOn(page), 'alice', 'the account at the provider is hers')
 })
-
-t.test('a user links in two tabs at once, and cancels in a third one', { skip }, async (t) => {
-  const { page, owners, openTab, failed } = await visitSettings(t)
-  const [other, third] = [await openTab(), await openTab()]
-  for (const tab of [page, other, third]) await connect(tab)
-  await linkAs(other, 'alice')
-  await linkAs(page, 'bob')
-  await press(third, 'Cancel')
-  await failed(third, 'ERR_AUTH_LOGIN_DENIED')
-  t.strictSame(Object.fromEntries(owners), { alice: 'alice', bob: 'alice' })
-  t.equal(await nameOn(third), 'alice')
-})
-
-t.test('an account that another user has is not linked', { skip }, async (t) => {
-  const { page, owners, failed } = await visitSettings(t)
-  owners.set('bob', 'bob')
-  await connect(page)
-  await press(page, 'bob')
-  await failed(page, 'ERR_AUTH_LINK_TAKEN')
-  t.strictSame([await nameOn(page), [...owners]], ['alice', [['bob', 'bob']]])
-})
-
-t.test('a link is given up if its user has logged out or changed', { skip }, async (t) => {
-  const { page, owners, enter, openTab, failed } = await visitSettings(t)
-  const other = await openTab()
-  await connect(page)
-  await enter(other, 'bob')
-  await press(page, 'alice')
-  await failed(page, 'ERR_AUTH_LOGIN_STATE')
-  t.equal(await nameOn(page), 'bob', 'the other user stays logged in')
-  await page.goto(other.url())
-  await connect(page)
-  t.equal(await other.evaluate(`post('/logout', {}).then(({ status }) => status)`), 204)
-  await press(page, 'alice')
-  await failed(page, 'ERR_AUTH_LOGIN_STATE')
-  t.equal(await nameOn(page), 'null')
-  t.equal(owners.size, 0)
-})
-
-t.test(
-  'a link outlives the access token while its user is at the provider',
-  { skip },
-  async (t) => {
-    const { url, page, owners } = await visitSettings(t, { secret, expiry: 8 })
-    await connect(page)
-    await until(async () => {
-      const cookies = await page.context().cookies(url)
-      return !cookies.some(({ name }) => name === 'token')
-    }, 'the access token expires')
-    await linkAs(page, 'bob')
-    t.strictSame([...owners], [['bob', 'alice']])
-  },
-)

@@ -5,6 +5,7 @@ import { runInNewContext } from 'node:vm'
 import t, { type Test } from 'tap'
 import { linesOf, tls } from '../helpers/cookies.js'
 import { listen, send } from '../helpers/flows.js'
+import { shortFiveSeconds } from '../helpers/load.js'
 import { clientSecret, isAttempt, loginApp } from '../helpers/login-app.js'
 import { json, startProvider, type TestProvider } from '../helpers/provider.js'
 import { breakable, eventsOf, heldStore } from '../helpers/sessions.js'
@@ -168,14 +169,7 @@ t.test(
   'a provider that hangs is given up after five seconds, one that is down at once',
   async (t) => {
     const provider = await startProvider(t)
-    const limits: number[] = []
-    const { setTimeout: wait } = globalThis
-    t.intercept(globalThis, 'setTimeout', {
-      value(work: () => void, milliseconds: number, ...rest: []) {
-        limits.push(milliseconds)
-        return wait(work, milliseconds === 5000 ? 200 : milliseconds, ...rest)
-      },
-    })
+    const limits = shortFiveSeconds(t)
     const { begin, finish, last } = await loginApp(t, provider)
     const overloaded = eventsOf(t, 'overloaded')
     const hangs: Record<string, Answer> = {

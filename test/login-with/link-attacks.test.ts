@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap'
 import { authn, jwtAuthenticator, type AuthnOptions } from '../../lib/index.js'
 import { basic, bearer, passwords, secret, standardOptions, userService } from '../helpers/app.js'
-import { cookiesOf, linesOf, tls } from '../helpers/cookies.js'
+import { linesOf, tls } from '../helpers/cookies.js'
 import { serviceOf, type AnyResponse } from '../helpers/flows.js'
 import {
   forgeAttempt,
@@ -14,7 +14,7 @@ import {
   type LinkApp,
 } from '../helpers/link-app.js'
 import { tally } from '../helpers/load.js'
-import { isAttempt, jarOf, loginApp } from '../helpers/login-app.js'
+import { isAttempt, jarOf } from '../helpers/login-app.js'
 import { startProvider } from '../helpers/provider.js'
 import { claimsOf, eventsOf } from '../helpers/sessions.js'
 import { encode, epochSeconds, hmacToken } from '../helpers/tokens.js'
@@ -295,12 +295,4 @@ t.test('of simultaneous links each is decided by the app, and none logs in', asy
   t.strictSame(tally(await Promise.all(all)), { 303: 2, 409: 2 })
   t.equal(app.owners.size, 1)
   t.equal(logins.length, 2, 'those with passwords')
-})
-
-t.test('without the option there is no route, and a login is what it was', async (t) => {
-  const provider = await startProvider(t)
-  const { app, begin } = await loginApp(t, provider)
-  t.notOk(app.hasRoute({ method: 'POST', url: '/login/corp/link' }))
-  const [cookie] = cookiesOf((await begin()).response)
-  t.match(cookie?.value, /^[\w-]{43}\.\d{10}\.\.$/)
 })

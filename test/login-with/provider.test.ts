@@ -113,14 +113,6 @@ t.test('a user who has logged in with a password links an account', async (t) =>
   t.match(cancelled, { status: 401, text: failed, name: 'alice' })
 })
 
-t.test('a user who cancels at the provider gets a 401', async (t) => {
-  const provider = await realProvider(t)
-  const shop = await openShop(t, provider.issuer)
-  const rejected = await shop.finish(await shop.choose(''))
-  t.match(rejected, { status: 401, text: failed, name: null })
-  t.equal(rejected.reason, 'the provider answered access_denied')
-})
-
 t.test('the page of the provider for logging out opens', async (t) => {
   const provider = await realProvider(t)
   const { app, open } = await openShop(t, provider.issuer)

@@ -1,8 +1,5 @@
 // program: its own, in npm run test:all
 // Confirmations in two processes that share nothing but Redis.
-import { once } from 'node:events'
-import { request as httpRequest, type IncomingMessage } from 'node:http'
-import { json } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
 import { password } from '../helpers/accounts.js'
 import { answerOf, sessionOf, type Headers } from '../helpers/client.js'
@@ -14,28 +11,14 @@ import { redisServer } from '../helpers/redis-server.js'
 const skip = unlessFound('Redis')
 const gone = '401 ERR_AUTH_JWT_INVALID'
 const wrong = '403 ERR_AUTH_CURRENT_PASSWORD'
-const type = { 'content-type': 'application/json' }
 
 async function startShop(t: Test, redis: number) {
   const env = { TEST_REDIS_PORT: String(redis) }
-  const { child, port, post, get } = await startProcess(t, 'confirm-process', env)
+  const { post, get } = await startProcess(t, 'confirm-process', env)
   return {
     post,
     begin: async () => sessionOf(await post('/begin')),
     me: async (headers: Headers) => (await get('/me', headers)).statusCode,
-    /** Sends the body of a request after `meanwhile`. @returns the code of the error */
-    async held(headers: Record<string, string>, meanwhile: () => Promise<unknown>) {
-      const path = '/login/confirm'
-      const all = { ...type, ...headers }
-      const sent = httpRequest({ host: '127.0.0.1', port, method: 'POST', path, headers: all })
-      sent.write('{"password":')
-      // The guard lets it pass; without that, the session would be unknown to begin with.
-      await once(child, 'message')
-      await meanwhile()
-      sent.end(`${JSON.stringify(password)}}`)
-      const [response] = (await once(sent, 'response')) as [IncomingMessage]
-      return `${response.statusCode} ${((await json(response)) as { code?: string }).code}`
-    },
   }
 }
 
@@ -53,13 +36,4 @@ t.test('wrong guesses of a session are counted over two processes', { skip }, as
   await until(async () => (await one.me(headers)) === 401, 'the other process knows')
   const right = await other.post('/login/confirm', { password }, second)
   t.equal(answerOf(right), '200 tokens', 'the user is not throttled')
-})
-
-t.test('a session that another process ends confirms nothing', { skip }, async (t) => {
-  const { port } = await redisServer(t)
-  const [one, other] = await Promise.all([startShop(t, port), startShop(t, port)])
-  const headers = await one.begin()
-  t.equal(await one.held(headers, () => other.post('/everywhere', {})), gone)
-  const own = await one.begin()
-  t.match(await one.held(own, async () => undefined), /^200/)
 })

@@ -1,8 +1,7 @@
 // Startup with the option `passkeys`, and what API documents say of its routes.
 import { register } from 'node:module'
 import t from 'tap'
-import { operationsOf } from '../helpers/documents.js'
-import { base, everyOptionIsNamed, failureWith, needs } from '../helpers/options.js'
+import { everyOptionIsNamed, failureWith, needs } from '../helpers/options.js'
 import { origin, passkeysOver } from '../helpers/passkeys.js'
 
 const good = { origin, name: 'Shop', ...passkeysOver([]) }
@@ -109,27 +108,6 @@ t.test('startup fails without what passkeys need, and says what to set', async (
   await needs(t, 'passkeys', (more) => errorOf(t, good, more))
   const taken = await errorOf(t, good, {}, '/passkeys')
   t.match(taken, { code: 'ERR_AUTH_OPTION', message: /POST \/passkeys is already declared/ })
-})
-
-t.test('API documents have the routes', async (t) => {
-  const passkeys = { ...good, routeOptions: { schema: { tags: ['keys'] } } }
-  const all = await operationsOf(t, { ...base, passkeys })
-  const own = Object.entries(all).filter(([name]) => name.includes('passkey'))
-  const found = own.map(([name, { tags, responses, security }]) => {
-    t.strictSame(tags, ['keys'])
-    const isOptional = Object.keys(security?.[0] ?? {}).length === 0
-    const access = security === undefined ? 'open' : isOptional ? 'either' : 'session'
-    return `${name} ${access} ${Object.keys(responses).join()}`
-  })
-  t.strictSame(found, [
-    'post /login/passkey/options either 200,400,429,503',
-    'post /login/passkey open 200,400,401,403,429,503',
-    'post /passkeys/options session 200,400,401,403,429,503',
-    'post /passkeys session 201,400,401,403,429,503',
-    'get /passkeys session 200,400,401,403,429,503',
-    'post /passkeys/rename session 204,400,401,403,429,503',
-    'post /passkeys/remove session 204,400,401,403,409,429,503',
-  ])
 })
 
 /** Of modules: the package is missing at first, then too old, then itself. */

@@ -4,7 +4,6 @@ import Fastify from 'fastify'
 import t from 'tap'
 import { authn, type AuthnOptions } from '../../lib/index.js'
 import { secret } from '../helpers/app.js'
-import { operationsOf } from '../helpers/documents.js'
 import { startupError } from '../helpers/flows.js'
 import { base, everyOptionIsNamed, failureWith, needs } from '../helpers/options.js'
 import { factorsOver, key } from '../helpers/second-factor.js'
@@ -123,19 +122,4 @@ t.test('other forms of the options are accepted', async (t) => {
   t.equal(await errorOf(t, { ...good, key: Buffer.alloc(32, key) }), undefined)
   const cookies = { trustedOrigins: ['https://shop.example'] }
   t.equal(await errorOf(t, { ...good, page: 'https://shop.example/code' }, { cookies }), undefined)
-})
-
-t.test('API documents describe the routes and the 202 of the login', async (t) => {
-  const all = await operationsOf(t, { ...base, secondFactor: good })
-  t.strictSame(
-    Object.keys(all).filter((name) => name.includes('second-factor')),
-    [
-      'post /login/second-factor',
-      'get /second-factor',
-      ...['setup', 'enable', 'recovery-codes', 'forget-devices', 'disable'].map(
-        (each) => `post /second-factor/${each}`,
-      ),
-    ],
-  )
-  t.match(JSON.stringify(all['post /login']), /"202":.*secondFactor/)
 })

@@ -71,14 +71,11 @@ async function attacked(
 const attack = async ({ app, enabled }: { app: never; enabled: Enabled }): Promise<AttackReport> =>
   factorAttacks(app, { login, code: () => enabled.recoveryCodes.pop() })
 
-t.test('apps that are fine', async (t) => {
-  for (const cookies of [true, undefined]) {
-    const setting = await attacked(t, {}, { cookies: cookies ?? true })
-    const report = await attack(setting as never)
-    t.strictSame(report.problems, [])
-    t.ok(report.cases > 35, `${report.cases}`)
-    t.strictSame(report.leftOut, ['a reset in between: no option "accounts"'])
-  }
+t.test('an app that is fine', async (t) => {
+  const report = await attack((await attacked(t, {}, { cookies: true })) as never)
+  t.strictSame(report.problems, [])
+  t.ok(report.cases > 35, `${report.cases}`)
+  t.strictSame(report.leftOut, ['a reset in between: no option "accounts"'])
 })
 
 t.test('without cookies, and with a reset in between', async (t) => {

@@ -246,6 +246,9 @@ t.test('no way into a document of an ORM leads to its hash', async (t) => {
   t.strictSame(ways.operator, { $set: { name: 'alice' }, $price: 5 })
   t.strictSame([shown.get('name'), shown.toString()], ['alice', 'the user alice, '])
   t.strictSame(Object.keys(shown), ['dataValues', '_previousDataValues'])
+  const dataValues = { name: 'alice', password: 'a form that no rule knows' }
+  const unusual = viewOf(Object.assign(new Document(), { dataValues }), hidden) as Document
+  t.strictSame([unusual.get('password'), unusual.password], [undefined, undefined])
   t.equal(Reflect.getOwnPropertyDescriptor(shown, 'nothing'), undefined)
 })
 

@@ -186,6 +186,8 @@ t.test(
     const [headers, carol] = [await logIn(), await logIn(3)]
     const email = { email: moved, currentPassword: password }
     const token = await tokenOf('/email/change', email, headers)
+    const forgot = await tokenOf('/password/forgot', { email: 'bob@example.com' })
+    const reset = { token: forgot, password: newPassword }
     const set = { token: await tokenOf('/password/set', {}, carol), password: newPassword }
     const before = JSON.stringify(table)
     store.failure = new Error('away')
@@ -194,6 +196,7 @@ t.test(
       ['/password/change', set, carol],
       ['/account/delete', change, headers],
       ['/email/confirm', { token }, headers],
+      ['/password/reset', reset, {}],
     ] as const)
       t.equal(await send(url, body, session), '503 ERR_AUTH_STORE_UNAVAILABLE', url)
     t.equal(JSON.stringify(table), before)
@@ -201,6 +204,9 @@ t.test(
     store.failure = null
     t.equal(await send('/password/change', set, carol), '200 tokens')
     t.equal(await send('/email/confirm', { token }, headers), '204')
+    const bob = await logIn(2)
+    t.equal(await send('/password/reset', reset), '204')
+    t.equal(await me(bob), 401)
   },
 )
 

@@ -4,7 +4,6 @@ import type { AccountValues, AuthnOptions } from '../../lib/index.js'
 import {
   accountsApp,
   accountsOver,
-  answerOf,
   hash,
   jarOf,
   movedClock,
@@ -267,43 +266,6 @@ t.test(
   },
 )
 
-t.test('a link for a first password is of one user, and works in an older session', async (t) => {
-  const clock = movedClock(t)
-  const { send, logIn, tokenOf, table } = await setting(t, { jwt: { secret, expiry: 3600 } })
-  table.push({ id: 8, email: dora, password: null })
-  const headers = await logIn(3)
-  const token = await tokenOf(set, {}, headers)
-  const before = JSON.stringify(table)
-  t.equal(await send(change, first(token)), '401 ERR_AUTH_NO_CREDENTIALS', 'the mailbox alone')
-  t.equal(await send(change, first(undefined), headers), wrong, 'the session alone')
-  for (const id of [1, 2, 4, 5, 6, 8])
-    t.equal(await send(change, first(token), await logIn(id)), invalid, `user ${id}`)
-  t.equal(await send('/password/reset', first(token)), invalid)
-  t.equal(JSON.stringify(table), before)
-  clock.ahead(3000)
-  t.equal(await send(change, first(token), headers), '200 tokens')
-})
-
-t.test('a link for a first password dies when there is one, and stays dead', async (t) => {
-  const { send, logIn, tokenOf, stored } = await setting(t)
-  const headers = await logIn(3)
-  const [token, other] = [await tokenOf(set, {}, headers), await tokenOf(set, {}, headers)]
-  Object.assign(stored(3) as AccountUser, { password: hash })
-  const both = { ...first(token), currentPassword: password }
-  t.equal(await send(change, both, headers), invalid, 'the app has set one')
-  t.equal(stored(3)?.password, hash)
-  Object.assign(stored(3) as AccountUser, { password: null, email: dora })
-  t.equal(await send(change, first(token), headers), invalid, 'another address')
-  Object.assign(stored(3) as AccountUser, { email: carol })
-  t.equal(await send(change, first(token), headers), '200 tokens')
-  const later = await logIn(3)
-  for (const each of [token, other])
-    t.equal(await send(change, { ...both, token: each }, later), invalid, 'one was used')
-  Object.assign(stored(3) as AccountUser, { password: null })
-  t.equal(await send(change, first(token), later), invalid, 'a used one, without a password again')
-  t.equal(await send(change, first(other), later), '200 tokens', 'as other links')
-})
-
 t.test('with a token and a current password, the token counts', async (t) => {
   const { send, logIn, tokenOf, table, enter } = await setting(t)
   const [one, other] = [await logIn(), await logIn(3)]
@@ -316,42 +278,9 @@ t.test('with a token and a current password, the token counts', async (t) => {
   t.equal(JSON.stringify(table), before)
   t.equal(await send('/password/reset', first(reset)), '204', 'it was not used up')
   const token = await tokenOf(set, {}, other)
+  t.equal(await send(change, first(undefined), other), wrong, 'the session alone')
   t.equal(await send(change, { ...first(token), currentPassword: 'x' }, other), '200 tokens')
   t.equal(await enter(carol, newPassword), 200)
-})
-
-t.test('a rejected password uses no link for a first password up', async (t) => {
-  const { send, logIn, tokenOf, stored } = await setting(t)
-  const headers = await logIn(3)
-  const token = await tokenOf(set, {}, headers)
-  for (const [password, answer] of [
-    ['short', '400 ERR_AUTH_PASSWORD_TOO_SHORT'],
-    [carol, '400 ERR_AUTH_PASSWORD_GUESSABLE'],
-    ['a'.repeat(100), '400 ERR_AUTH_PASSWORD_TOO_LONG'],
-  ] as const)
-    t.equal(await send(change, first(token, password), headers), answer)
-  t.equal(stored(3)?.password, null)
-  t.equal(await send(change, first(token), headers), '200 tokens')
-})
-
-t.test('of twenty uses of links at once one wins, and its session stays', async (t) => {
-  const hashing = { cost: 4, maxQueue: 100 }
-  const { post, logIn, tokenOf, me, enter, mails, app } = await setting(t, { hashing })
-  const headers = await logIn(3)
-  const tokens = [await tokenOf(set, {}, headers), await tokenOf(set, {}, headers)]
-  const passwords = Array.from({ length: 20 }, (_, each) => `${newPassword} ${each}`)
-  const all = await Promise.all(
-    passwords.map((password, each) => post(change, first(tokens[each % 2], password), headers)),
-  )
-  const won = all.filter(({ statusCode }) => statusCode === 200)
-  t.equal(won.length, 1)
-  const lost = new Set([invalid, '429 ERR_AUTH_TOO_MANY_ATTEMPTS', '401 ERR_AUTH_JWT_INVALID'])
-  const answers = all.map(answerOf)
-  t.equal(answers.filter((answer) => lost.has(answer)).length, 19, answers.join())
-  t.equal(await me(bearer(pairOf(won[0] as never).token)), 200)
-  t.equal((await app.authn.sessions.list(3)).length, 1)
-  t.equal(await enter(carol, passwords[answers.indexOf('200 tokens')] as string), 200)
-  t.match(await mails(), [{ kind: 'password-changed' }])
 })
 
 t.test('links for a first password are counted by user, and apart', async (t) => {

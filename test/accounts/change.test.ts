@@ -5,13 +5,12 @@ import {
   accountsApp,
   answerOf,
   jarOf,
-  movedClock,
   newPassword,
   pages,
   password,
   type AccountUser,
 } from '../helpers/accounts.js'
-import { bearer, secret } from '../helpers/app.js'
+import { bearer } from '../helpers/app.js'
 import { cookiesOf, tls } from '../helpers/cookies.js'
 import { retryAfterOf } from '../helpers/load.js'
 import { startProvider } from '../helpers/provider.js'
@@ -57,21 +56,25 @@ t.test('a change of password logs in its user, whoever has the address by then',
   t.equal(claimsOf(pairOf(response).token).sub, 1)
 })
 
-t.test('with cookies, a new or first password sets those of the new session', async (t) => {
+t.test('with cookies, a sign-up and a new or first password set those of a login', async (t) => {
   const { post, logIn, me, tokenOf } = await accountsApp(t, {}, { cookies: true })
   const carol = await logIn(3)
   const set = { token: await tokenOf('/password/set', {}, carol), password: newPassword }
-  for (const [email, headers, body] of [
-    [alice, await logIn(), change],
-    ['carol@example.com', carol, set],
+  const signUp = {
+    token: await tokenOf('/sign-up', { email: 'dora@example.com' }),
+    password: newPassword,
+  }
+  for (const [email, headers, url, body] of [
+    [alice, await logIn(), '/password/change', change],
+    ['carol@example.com', carol, '/password/change', set],
+    ['dora@example.com', {}, '/sign-up/finish', signUp],
   ] as const) {
-    const response = await post('/password/change', body, headers)
+    const response = await post(url, body, headers)
     const login = await post('/login', { email, password: newPassword })
     t.match([response.statusCode, response.body], [200, login.body])
-    t.match(
-      cookiesOf(response).map(({ name }) => name),
-      cookiesOf(login).map(({ name }) => name),
-    )
+    const shown = (each: typeof response): unknown[] =>
+      cookiesOf(each).map(({ name, attributes }) => [name, attributes])
+    t.strictSame(shown(response), shown(login))
     t.strictSame([await me(headers), await me(jarOf(response))], [401, 200])
     t.equal((await post('/login/refresh', undefined, jarOf(response))).statusCode, 200)
   }
@@ -387,35 +390,6 @@ t.test('without remove there is no deletion, and its errors are told apart', asy
     t.equal(await send('/account/delete', change, session), answer)
     t.strictSame([await mails(), events, await me(session)], [[], [], 200])
   }
-})
-
-t.test('a user without a password needs a recent login to change the address', async (t) => {
-  const clock = movedClock(t)
-  const options = { jwt: { secret, expiry: 3600 } }
-  const setting = await accountsApp(t, {}, options)
-  const { send, logIn, mails, stored, table } = setting
-  const [old, young] = [await logIn(3), await logIn(3)]
-  t.equal(await send('/password/change', change, young), wrong, 'not without a link')
-  clock.ahead(595)
-  t.equal(await send('/email/change', { email: moved }, old), '202 {}')
-  const sent = await mails()
-  t.match(sent.map(({ kind, to, link }) => `${kind} ${to} ${link !== undefined}`).toSorted(), [
-    'email-change carol@example.com false',
-    `email-confirm ${moved} true`,
-  ])
-  clock.ahead(10)
-  const later = '401 ERR_AUTH_INSUFFICIENT_AUTHENTICATION'
-  for (const headers of [old, young]) {
-    t.equal(await send('/email/change', { email: moved }, headers), later)
-    t.equal(await send('/account/delete', change, headers), later)
-  }
-  const recent = await logIn(3)
-  const token = sent.find(({ kind }) => kind === 'email-confirm')?.token
-  t.equal(await send('/email/confirm', { token }, old), '204', 'the link is the proof')
-  t.match(stored(3), { email: moved, password: null })
-  t.match(await mails(), [{ kind: 'email-changed', to: 'carol@example.com' }])
-  t.equal(await send('/account/delete', {}, recent), '204')
-  t.equal(table.length, 2)
 })
 
 t.test('a login at a provider is as old as its ID token says', async (t) => {

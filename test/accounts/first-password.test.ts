@@ -61,58 +61,60 @@ async function setting(t: Test, options: Partial<AuthnOptions> = {}) {
   return { ...app, befores }
 }
 
-t.test(
-  'a user with neither address nor password deletes the account soon after a login',
-  async (t) => {
-    for (const id of [4, 5]) {
-      const clock = movedClock(t)
-      const { send, logIn, mails, stored } = await setting(t, { jwt: { secret, expiry: 3600 } })
-      const events = eventsOf(t, 'account')
-      const headers = await logIn(id)
-      clock.ahead(605)
-      t.equal(await send('/account/delete', { currentPassword: password }, headers), again)
-      t.ok(stored(id))
-      t.equal(await send('/account/delete', {}, await logIn(id)), '204')
-      t.equal(stored(id), undefined)
-      t.match(events, [{ action: 'deleted', sub: String(id) }])
-      t.strictSame(await mails(), [], 'there is no mailbox')
-    }
-  },
-)
+t.test('a user without a password deletes the account soon after a login', async (t) => {
+  for (const id of [3, 4, 5]) {
+    const clock = movedClock(t)
+    const { send, logIn, mails, stored } = await setting(t, { jwt: { secret, expiry: 3600 } })
+    const events = eventsOf(t, 'account')
+    const headers = await logIn(id)
+    clock.ahead(605)
+    t.equal(await send('/account/delete', { currentPassword: password }, headers), again)
+    t.ok(stored(id))
+    t.equal(await send('/account/delete', {}, await logIn(id)), '204')
+    t.equal(stored(id), undefined)
+    t.match(events, [{ action: 'deleted', sub: String(id) }])
+    const told = (await mails()).map(({ kind, to }) => `${kind} ${to}`)
+    t.strictSame(told, id === 3 ? [`account-deleted ${carol}`] : [], 'where there is a mailbox')
+  }
+})
 
-t.test(
-  'a user with neither address nor password sets an address, and then a password',
-  async (t) => {
-    for (const [id, email] of [
-      [4, null],
-      [5, ''],
-    ] as const) {
-      const clock = movedClock(t)
-      const app = await setting(t, { jwt: { secret, expiry: 3600 } })
-      const { send, logIn, mails, stored, befores, tokenOf, enter } = app
-      const headers = await logIn(id)
-      t.equal(await send(set, {}, headers), forbidden, 'not before')
-      clock.ahead(605)
+t.test('a user without a password needs a recent login to change the address', async (t) => {
+  for (const [id, email] of [
+    [3, carol],
+    [4, null],
+    [5, ''],
+  ] as const) {
+    const clock = movedClock(t)
+    const app = await setting(t, { jwt: { secret, expiry: 3600 } })
+    const { send, logIn, mails, stored, befores, tokenOf, enter } = app
+    const told = async (): Promise<string[]> =>
+      (await mails()).map(({ kind, to, link }) => `${kind} ${to}${link ? ' with a link' : ''}`)
+    const [old, young] = [await logIn(id), await logIn(id)]
+    const own = { currentPassword: password, password: newPassword }
+    t.equal(await send(change, own, young), wrong, 'not without a link')
+    clock.ahead(595)
+    t.equal(await send('/email/change', { email: alice }, old), '202 {}')
+    const warning = email ? [`email-change ${carol}`] : []
+    t.strictSame(await told(), warning, 'a taken address is told to no other mailbox')
+    const token = await tokenOf('/email/change', { email: dora }, old)
+    t.equal(await send('/email/change', { email: dora }, old), '202 {}')
+    const both = [...warning, `email-confirm ${dora} with a link`]
+    t.strictSame((await told()).toSorted(), both)
+    clock.ahead(10)
+    for (const headers of [old, young]) {
       t.equal(await send('/email/change', { email: dora }, headers), again)
-      const recent = await logIn(id)
-      t.equal(await send('/email/change', { email: alice }, recent), '202 {}')
-      t.strictSame(await mails(), [], 'a taken address is told to no mailbox')
-      t.equal(await send('/email/change', { email: dora }, recent), '202 {}')
-      const sent = await mails()
-      t.match(sent, [{ kind: 'email-confirm', to: dora, user: { id, email } }])
-      t.equal(sent.length, 1)
-      const { token } = sent[0] ?? {}
-      t.equal(await send('/email/confirm', { token }, await logIn()), invalid)
-      t.equal(await send('/email/confirm', { token }, headers), '204')
-      t.match(stored(id), { email: dora, password: null })
-      t.strictSame(befores, [{ email, passwordHash: null }])
-      t.strictSame(await mails(), [], 'there was no old mailbox')
-      const link = await tokenOf(set, {}, recent)
-      t.equal(await send(change, first(link), recent), '200 tokens')
-      t.equal(await enter(dora, newPassword), 200)
+      t.equal(await send('/account/delete', own, headers), again)
     }
-  },
-)
+    t.equal(await send('/email/confirm', { token }, await logIn()), invalid)
+    t.equal(await send('/email/confirm', { token }, old), '204', 'the link is the proof')
+    t.match(stored(id), { email: dora, password: null })
+    t.strictSame(befores, [{ email, passwordHash: null }])
+    t.strictSame(await told(), email ? [`email-changed ${carol}`] : [])
+    const recent = await logIn(id)
+    t.equal(await send(change, first(await tokenOf(set, {}, recent)), recent), '200 tokens')
+    t.equal(await enter(dora, newPassword), 200)
+  }
+})
 
 t.test('a user with a password and no address proves it as others do', async (t) => {
   for (const [id, email] of [

@@ -12,7 +12,6 @@ import {
   type AccountUser,
 } from '../helpers/accounts.js'
 import { bearer } from '../helpers/app.js'
-import { cookiesOf } from '../helpers/cookies.js'
 import { isFault } from '../helpers/flows.js'
 import { claimsOf, eventsOf, pairOf } from '../helpers/sessions.js'
 import { watchBcrypt } from '../helpers/load.js'
@@ -49,18 +48,6 @@ t.test('a sign-up ends with an account, a login and no second use of its link', 
     [{ code: 'ERR_AUTH_LINK_INVALID', authenticator: 'account', reason: String, accepts: [] }],
   ])
   t.strictSame(app.authn.stats().accounts, { created: 1, mails: 1, mailsFailed: 0 })
-})
-
-t.test('a sign-up with cookies sets those of a login', async (t) => {
-  const { app, post, tokenOf } = await accountsApp(t, {}, { cookies: true })
-  const token = await tokenOf('/sign-up', { email: dora })
-  const response = await post('/sign-up/finish', { token, password: newPassword })
-  const login = await post('/login', { email: dora, password: newPassword })
-  t.match([response.statusCode, response.body], [200, login.body])
-  const shown = (each: typeof response): unknown[] =>
-    cookiesOf(each).map(({ name, attributes }) => [name, attributes])
-  t.strictSame(shown(response), shown(login))
-  t.ok(app.hasRoute({ method: 'POST', url: '/account/delete' }))
 })
 
 t.test('a sign-up with the address of an account sends its user another e-mail', async (t) => {

@@ -22,26 +22,6 @@ const invalid = '400 ERR_AUTH_LINK_INVALID'
 const wrong = '403 ERR_AUTH_CURRENT_PASSWORD'
 const change = { currentPassword: password, password: newPassword }
 
-t.test('a change of password revokes all sessions, and begins another one', async (t) => {
-  const setting = await accountsApp(t)
-  const { post, mails, me, logIn, app, tokenOf, send, enter } = setting
-  const events = [eventsOf(t, 'account'), eventsOf(t, 'login')] as const
-  const sessions = [await logIn(), await logIn(), await logIn(2)]
-  const link = await tokenOf('/password/forgot', { email: alice })
-  const response = await post('/password/change', change, sessions[0])
-  const pair = pairOf(response)
-  t.strictSame(Object.keys(pair), ['token', 'refreshToken', 'expiresIn'])
-  t.equal(response.headers['cache-control'], 'no-store')
-  t.strictSame(await Promise.all([...sessions, bearer(pair.token)].map(me)), [401, 401, 200, 200])
-  t.match(await app.authn.sessions.list(1), [{ sid: claimsOf(pair.token).sid }])
-  t.match(await mails(), [{ kind: 'password-changed', to: alice, link: undefined }])
-  t.match(events[0], [{ action: 'password-changed', sub: '1' }])
-  t.equal(events[1].length, 4)
-  t.equal(await send('/password/reset', { token: link, password }), invalid, 'links are dead')
-  t.strictSame([await enter(alice, password), await enter(alice, newPassword)], [401, 200])
-  t.equal(await send('/password/change', change, bearer(pair.token)), wrong)
-})
-
 t.test('a change of password logs in its user, whoever has the address by then', async (t) => {
   const { table, logIn, post } = await accountsApp(t, {
     async update(user, { passwordHash }) {

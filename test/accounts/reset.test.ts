@@ -11,7 +11,6 @@ import {
 } from '../helpers/accounts.js'
 import { bearer } from '../helpers/app.js'
 import { sessionOf } from '../helpers/client.js'
-import { cookiesOf } from '../helpers/cookies.js'
 import { deferred } from '../helpers/flows.js'
 import { until } from '../helpers/load.js'
 import { breakable, eventsOf, heldStore } from '../helpers/sessions.js'
@@ -40,38 +39,6 @@ async function setting(t: Test, options: object = {}) {
   functions.update = accountsOver(made.table).update
   return { ...made, store, hooks, updates }
 }
-
-t.test('a reset stores the password, revokes all sessions and logs no user in', async (t) => {
-  const { post, send, tokenOf, mails, me, enter, logIn, app, updates, stored } = await setting(t, {
-    cookies: true,
-  })
-  const events = [eventsOf(t, 'account'), eventsOf(t, 'login')] as const
-  const sessions = [await logIn(), await logIn(), await logIn(2)]
-  events[1].length = 0
-  const before = stored(1)?.password
-  const token = await tokenOf('/password/forgot', { email: alice })
-  const response = await post('/password/reset', { token, password: newPassword }, sessions[1])
-  t.match(
-    [response.statusCode, response.body, cookiesOf(response), response.headers],
-    [204, '', [], { 'cache-control': 'no-store' }],
-  )
-  t.strictSame(await Promise.all(sessions.map(me)), [401, 401, 200])
-  t.strictSame(await app.authn.sessions.list(1), [])
-  t.match(await mails(), [
-    { kind: 'password-changed', to: alice, link: undefined, token: undefined, user: { id: 1 } },
-  ])
-  t.match(events, [[{ action: 'password-reset', sub: '1', request: { method: 'POST' } }], []])
-  t.equal(events[1].length, 0)
-  const passwordHash = stored(1)?.password
-  t.strictSame(updates, [
-    [
-      { email: alice, passwordHash },
-      { email: alice, passwordHash: before },
-    ],
-  ])
-  t.equal(await send('/password/reset', { token, password: newPassword }), invalid)
-  t.strictSame([await enter(alice, password), await enter(alice, newPassword)], [401, 200])
-})
 
 t.test('a reset resets the throttle of its user', async (t) => {
   const { send, tokenOf, enter } = await accountsApp(t, {}, { throttle: {} })

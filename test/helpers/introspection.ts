@@ -72,11 +72,6 @@ export const answering =
   (response: ServerResponse): unknown =>
     response.writeHead(status, headers).end(body)
 
-export interface Introspecting {
-  readonly app: TestApp
-  readonly get: (token: string, url?: string) => Promise<AnyResponse>
-}
-
 /** An app that asks the issuer about tokens. @param more - of the option `introspection` */
 export async function introspectingApp(
   t: Test,
@@ -85,7 +80,7 @@ export async function introspectingApp(
   issuerOptions: Partial<IssuerOptions> = {},
   options: AuthnOptions = {},
   server: FastifyServerOptions = {},
-): Promise<Introspecting> {
+) {
   const { handler } = probe()
   const introspection = { clientId: 'notes api', clientSecret, ...more }
   const corp = issuer.options({ introspection, ...issuerOptions })
@@ -100,11 +95,12 @@ export async function introspectingApp(
     },
     server,
   )
-  return { app, get: (token, url = '/') => app.inject({ url, headers: bearer(token) }) }
+  const get = (token: string, url = '/') => app.inject({ url, headers: bearer(token) })
+  return { app, get }
 }
 
 /** Sends tokens from many addresses. */
-export function strangers({ app }: Introspecting): (token: string) => Promise<AnyResponse> {
+export function strangers({ app }: { app: TestApp }): (token: string) => Promise<AnyResponse> {
   let last = 0
   return (token) => {
     last += 1

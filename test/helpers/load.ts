@@ -160,33 +160,24 @@ export function shortFiveSeconds(t: Test): number[] {
 }
 
 /** A request as the parts below Fastify see it. */
-export interface FakeRequest {
-  readonly request: FastifyRequest
-  readonly socket: EventEmitter & { destroyed: boolean }
-  readonly lines: { level: string; args: unknown[] }[]
-  /** Its client goes away. */
-  leave(): void
-}
-
-export function fakeRequest(ip = '127.0.0.1'): FakeRequest {
+export function fakeRequest(ip = '127.0.0.1') {
   const socket = Object.assign(new EventEmitter(), { destroyed: false })
   const { lines, log } = fakeLog()
   return {
     request: { ip, log, headers: {}, raw: { socket } } as unknown as FastifyRequest,
     socket,
     lines,
+    /** Its client goes away. */
     leave() {
       socket.destroyed = true
       socket.emit('close')
     },
   }
 }
+export type FakeRequest = ReturnType<typeof fakeRequest>
 
 /** A logger that remembers what it is told. */
-export function fakeLog(): {
-  lines: { level: string; args: unknown[] }[]
-  log: FastifyInstance['log']
-} {
+export function fakeLog() {
   const lines: { level: string; args: unknown[] }[] = []
   const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'].map((level) => [
     level,

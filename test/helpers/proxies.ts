@@ -7,6 +7,7 @@ import http, { type IncomingHttpHeaders } from 'node:http'
 import https from 'node:https'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { text } from 'node:stream/consumers'
 import type { Test } from 'tap'
 import { certificateOf, pemOf } from './certificate.js'
 import { until } from './load.js'
@@ -253,14 +254,8 @@ function askAt(
     request.on('timeout', () => request.destroy(new Error(`no answer from ${url}`)))
     request.on('error', reject)
     request.on('response', (response) => {
-      let text = ''
-      response.setEncoding('utf8').on('data', (part: string) => {
-        text += part
-      })
-      response.on('error', reject)
-      response.on('end', () => {
-        resolve({ status: Number(response.statusCode), headers: response.headers, body: text })
-      })
+      const { statusCode, headers } = response
+      text(response).then((body) => resolve({ status: Number(statusCode), headers, body }), reject)
     })
     request.end(body && JSON.stringify(body))
   })

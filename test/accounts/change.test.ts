@@ -304,13 +304,8 @@ t.test('an address that is taken before it is confirmed is a 400', async (t) => 
 })
 
 t.test('a deletion revokes all sessions, clears the cookies and tells the mailbox', async (t) => {
-  const { post, mails, me, logIn, app, table, tokenOf, send } = await accountsApp(
-    t,
-    {},
-    {
-      cookies: true,
-    },
-  )
+  const setting = await accountsApp(t, {}, { cookies: true })
+  const { post, mails, me, logIn, app, table, tokenOf, send } = setting
   const events = eventsOf(t, 'account')
   const sessions = [await logIn(), await logIn(), await logIn(2)] as const
   const token = await tokenOf('/password/forgot', { email: alice })

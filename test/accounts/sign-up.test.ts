@@ -3,7 +3,6 @@ import { inspect } from 'node:util'
 import type { FastifyRequest } from 'fastify'
 import t from 'tap'
 import { AuthenticationError, type AccountMail, type NewAccount } from '../../lib/index.js'
-import { memorySessions } from '../../lib/sessions/index.js'
 import {
   accountsApp,
   accountsOver,
@@ -13,7 +12,7 @@ import {
 } from '../helpers/accounts.js'
 import { bearer } from '../helpers/app.js'
 import { isFault } from '../helpers/flows.js'
-import { claimsOf, eventsOf, pairOf } from '../helpers/sessions.js'
+import { claimsOf, eventsOf, pairOf, storeWith } from '../helpers/sessions.js'
 import { watchBcrypt } from '../helpers/load.js'
 import { rejectionOf } from '../helpers/errors.js'
 
@@ -259,13 +258,8 @@ t.test('an account that a replica does not show yet is created, and the log says
 })
 
 t.test('a store that fails after the account was created makes the sign-up a 503', async (t) => {
-  const { open, ...factory } = memorySessions()
-  const store = {
-    ...factory,
-    open: (name: string) =>
-      Object.assign(open(name), { create: () => Promise.reject(new Error('the store is away')) }),
-  }
-  const setting = await accountsApp(t, {}, { sessions: { store } })
+  const create = () => Promise.reject(new Error('the store is away'))
+  const setting = await accountsApp(t, {}, { sessions: { store: storeWith(() => ({ create })) } })
   const { send, tokenOf, table } = setting
   const token = await tokenOf('/sign-up', { email: dora })
   const code = await send('/sign-up/finish', { token, password: newPassword })

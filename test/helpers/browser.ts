@@ -50,21 +50,6 @@ export async function openPage(
   return { page, requests, complaints }
 }
 
-/** Presses Cancel where the browser itself asks for name and password, as it does at a challenge of Basic. */
-export async function cancelPrompts(page: Page, urlPattern: string): Promise<void> {
-  const session = await page.context().newCDPSession(page)
-  session.on('Fetch.requestPaused', ({ requestId }) => {
-    session.send('Fetch.continueRequest', { requestId }).catch(() => undefined)
-  })
-  session.on('Fetch.authRequired', ({ requestId }) => {
-    const authChallengeResponse = { response: 'CancelAuth' } as const
-    session
-      .send('Fetch.continueWithAuth', { requestId, authChallengeResponse })
-      .catch(() => undefined)
-  })
-  await session.send('Fetch.enable', { handleAuthRequests: true, patterns: [{ urlPattern }] })
-}
-
 export type Authenticator = Awaited<ReturnType<typeof authenticatorIn>>
 
 /** An authenticator in a tab, which verifies its user and does what it is asked for at once. */

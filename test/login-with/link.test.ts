@@ -5,7 +5,7 @@ import { AuthenticationError, type LoginProviderOptions } from '../../lib/index.
 import { bearer, passwords, secret, userService, users, type TestApp } from '../helpers/app.js'
 import { cookiesOf, linesOf, tls } from '../helpers/cookies.js'
 import { isRejection, serviceOf } from '../helpers/flows.js'
-import { startIssuer } from '../helpers/issuer.js'
+import { clockOf, startIssuer } from '../helpers/issuer.js'
 import { challenge } from '../helpers/level.js'
 import { keepsCookies, linkApp, tokenOf } from '../helpers/link-app.js'
 import { jarOf } from '../helpers/login-app.js'
@@ -120,13 +120,12 @@ t.test(
     const { enter, begin, finish, post } = await linkApp(t, provider, {}, { jwt })
     const session = await enter()
     const now = Date.now()
-    let ahead = 0
-    t.intercept(Date, 'now', { value: () => now + ahead * 1000 })
+    const clock = clockOf(t)
     const error = 'Please confirm that it is you.'
     const again = { status: 401, error, challenge: challenge('max_age="600"') }
-    ahead = 598
+    clock.advance(598)
     t.equal((await post('/login/corp/link', session)).statusCode, 200)
-    ahead = 602
+    clock.advance(4)
     const late = await post('/login/corp/link', session)
     isRejection(t, late, again)
     t.strictSame(linesOf(late), [])

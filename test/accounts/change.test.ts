@@ -311,13 +311,8 @@ t.test('a deletion revokes all sessions, clears the cookies and tells the mailbo
   const token = await tokenOf('/password/forgot', { email: alice })
   const response = await post('/account/delete', { currentPassword: password }, sessions[0])
   t.match([response.statusCode, response.body], [204, ''])
-  t.match(
-    cookiesOf(response).map(({ value, attributes }) => [value, attributes['max-age']]),
-    [
-      ['', '0'],
-      ['', '0'],
-    ],
-  )
+  const found = cookiesOf(response).map(({ value, attributes }) => value + attributes['max-age'])
+  t.strictSame(found, ['0', '0'], 'both are empty, and end')
   t.strictSame(
     table.map(({ id }) => id),
     [2, 3],

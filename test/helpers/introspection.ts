@@ -1,5 +1,5 @@
-import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { text } from 'node:stream/consumers'
 import type { Test } from 'tap'
 import { appWith, bearer, type TestApp } from './app.js'
 import { probe, type AnyResponse } from './flows.js'
@@ -54,10 +54,7 @@ export async function startIntrospection(t: Test): Promise<IntrospectingIssuer> 
   }
   issuer.answers.set(discoveryPath, (response) => response.end(JSON.stringify(metadata)))
   issuer.answers.set(introspectionPath, async (response, request) => {
-    let body = ''
-    request.setEncoding('utf8').on('data', (chunk: string) => (body += chunk))
-    await once(request, 'end')
-    const asked = { request, form: new URLSearchParams(body) }
+    const asked = { request, form: new URLSearchParams(await text(request)) }
     forms.push(asked)
     const good = known.get(String(asked.form.get('token'))) ?? { active: false }
     const answer = whole.misbehave ?? answering(JSON.stringify(good))

@@ -44,12 +44,6 @@ interface Answer {
   readonly body: string
 }
 
-export interface Proxy {
-  readonly httpsPort: number
-  /** Asks it for a URL of the page, whose host and port are those that the page says. */
-  ask(url: string, asked?: Asked): Promise<Answer>
-}
-
 /** What stands in for what the page says. */
 interface Places {
   /** Ports, by those of the page. */
@@ -70,7 +64,7 @@ export async function startProxy(
   name: ProxyName,
   page: ProxiedPage,
   { ports, files = '' }: Places,
-): Promise<Proxy> {
+) {
   const folder = mkdtempSync(path.join(tmpdir(), 'fastify-authn-proxy-'))
   const [httpPort, httpsPort] = [await freePort(), await freePort()]
   const text = replaced(
@@ -105,7 +99,8 @@ export async function startProxy(
     rmSync(folder, { recursive: true, force: true })
   })
 
-  const ask: Proxy['ask'] = (url, asked = {}) => {
+  /** Asks it for a URL of the page, whose host and port are those that the page says. */
+  const ask = (url: string, asked: Asked = {}): Promise<Answer> => {
     const ca = existsSync(authority) ? readFileSync(authority) : undefined
     return askAt(url, asked, { 'http:': httpPort, 'https:': httpsPort }, ca)
   }

@@ -121,12 +121,6 @@ typed.get<OneNote>('/', { config: { auth: true } }, (request) => {
   known(request.user)
   exactly<string>()(request.params.id)
 })
-typed.route<OneNote>({
-  method: 'PUT',
-  url: '/',
-  config: { auth: 'try' },
-  handler: ({ user }) => nullable(user),
-})
 
 // Options that several routes share.
 

@@ -1,27 +1,20 @@
 import formbody from '@fastify/formbody'
-import type { FastifyInstance, FastifyServerOptions } from 'fastify'
+import type { FastifyServerOptions } from 'fastify'
 import t, { type Test } from 'tap'
 import { authn } from '../../lib/index.js'
 import { fastify, rawLines, passwords, secret, users } from '../helpers/app.js'
-import { credulousService, isQuiet, type CredulousService } from '../helpers/attacks.js'
+import { credulousService, isQuiet } from '../helpers/attacks.js'
 import { bearerChallenge, isRejection, messages, type AnyResponse } from '../helpers/flows.js'
 
 const { alice: password } = passwords
 const hash = users[0]?.password ?? ''
 const secrets = [password, hash, secret]
 
-interface Subject {
-  readonly app: FastifyInstance
-  readonly service: CredulousService
-  readonly lines: string[]
-  post(body: string | Buffer, contentType?: string | null): Promise<AnyResponse>
-}
-
 /** Its user service finds a user with the password of alice under every name, so that only checks of types are left. */
 async function subjectOf(
   t: Test,
   { form = false, ...server }: FastifyServerOptions & { form?: boolean } = {},
-): Promise<Subject> {
+) {
   const { lines, stream } = rawLines()
   const service = credulousService(hash)
   const app = fastify(t, { logger: { level: 'debug', stream }, ...server })
@@ -37,7 +30,7 @@ async function subjectOf(
     app,
     service,
     lines,
-    post: (payload, contentType = 'application/json') =>
+    post: (payload: string | Buffer, contentType: string | null = 'application/json') =>
       app.inject({
         method: 'POST',
         url: '/login',
@@ -46,6 +39,8 @@ async function subjectOf(
       }),
   }
 }
+
+type Subject = Awaited<ReturnType<typeof subjectOf>>
 
 const json = (value: unknown): string => JSON.stringify(value)
 const good = json({ username: 'alice', password })

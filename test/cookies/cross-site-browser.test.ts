@@ -22,17 +22,10 @@ const https = {
   cert: pemOf('CERTIFICATE', certificateOf(privateKey, publicKey)),
 }
 
-/** What became of a request at the shop. */
-interface Served {
-  readonly what: string
-  readonly status: number
-  readonly hasCookie: boolean
-  readonly site: string | undefined
-}
-
 /** A shop at `https://shop.test`, with everything that other sites may want to do there. */
 async function openShop(t: Test, trusted: (port: number) => string[]) {
-  const served: Served[] = []
+  /** What became of each request. */
+  const served: { what: string; status: number; hasCookie: boolean; site: string }[] = []
   const ran: string[] = []
   const pages = await openSite(t)
   const app = Fastify({ https })
@@ -136,7 +129,7 @@ t.test(
     ])
     const { page } = await openPage(t, chromium ?? '', 'en', hosts)
     /** What the shop has served for one action. */
-    const during = async (act: () => Promise<unknown>): Promise<Served[]> => {
+    const during = async (act: () => Promise<unknown>): Promise<(typeof served)[number][]> => {
       served.length = 0
       await act()
       await until(() => served.length > 0, 'the shop has answered')

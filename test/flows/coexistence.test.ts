@@ -69,26 +69,6 @@ for (const order of ['before', 'after'] as const) {
   })
 }
 
-t.test('tokens of another @fastify/jwt namespace are rejected', async (t) => {
-  const { handler } = probe()
-  const app = fastify(t)
-  const options = { secret: theirs, decoratorName: 'jwtUser' }
-  // One that is called like a signing method.
-  await app.register(fastifyJwt, { ...options, namespace: 'HS256' })
-  await app.register(authn, standardOptions())
-  await app.register(fastifyJwt, { ...options, namespace: 'more' })
-  app.get('/ours', { config: { auth: true } }, handler)
-  await app.ready()
-  const { jwt } = app as unknown as { jwt: Record<string, WithJwt['jwt']> }
-  t.strictSame(Object.keys(jwt), ['HS256', 'more'], 'none of the plugin')
-  const ours = bearer(app.jwtService.generateToken('alice'))
-  isWelcome(t, await app.inject({ url: '/ours', headers: ours }), 'alice')
-  for (const name of ['HS256', 'more']) {
-    const headers = bearer(String(jwt[name]?.sign({ sub: 'alice' })))
-    t.equal((await app.inject({ url: '/ours', headers })).statusCode, 401)
-  }
-})
-
 t.test('the plugin creates no Fastify instance, even when keys are reloaded', async (t) => {
   let made = 0
   // As OpenTelemetry does it: every instance is told of.

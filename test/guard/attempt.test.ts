@@ -16,16 +16,8 @@ import {
 const invalid = { error: messages.invalid, challenge: null }
 const urls = ['/required', '/optional', '/lenient', '/try'] as const
 
-interface Answers {
-  /** The response in each mode, when authenticate does this. */
-  readonly ask: (authenticate: () => unknown) => Promise<[url: string, response: AnyResponse][]>
-  /** The runs of the handler since the last call. */
-  readonly take: () => number
-  readonly lines: Record<string, unknown>[]
-}
-
 /** An app whose authenticator does what each question says. */
-async function answers(t: Test): Promise<Answers> {
+async function answers(t: Test) {
   const { handler, take } = probe()
   const { lines, stream } = logLines()
   let current: () => unknown = () => null
@@ -42,7 +34,8 @@ async function answers(t: Test): Promise<Answers> {
     },
     { logger: { level: 'info', stream } },
   )
-  const ask: Answers['ask'] = async (authenticate) => {
+  /** @returns the response in each mode, when authenticate does this */
+  const ask = async (authenticate: () => unknown) => {
     current = authenticate
     lines.length = 0
     const responses: [string, AnyResponse][] = []

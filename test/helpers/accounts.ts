@@ -5,6 +5,7 @@ import type { AccountMail, AccountsOptions, AuthnOptions } from '../../lib/index
 import { appWith, cost, rawLines, secret, type TestApp } from './app.js'
 import { clientOver, cookieOf, sessionOf, type Client, type Headers } from './client.js'
 import type { AnyResponse } from './flows.js'
+import { clockOf } from './issuer.js'
 
 export { answerOf } from './client.js'
 
@@ -174,9 +175,4 @@ export async function accountsApp(
 }
 
 /** The clock of this process, which stands still unless a test sets it forward, until that ends. */
-export function movedClock(t: Test): { ahead(seconds: number): void } {
-  const start = Date.now()
-  let moved = 0
-  t.intercept(Date, 'now', { value: () => start + moved })
-  return { ahead: (seconds) => void (moved += seconds * 1000) }
-}
+export const movedClock = (t: Test) => ({ ahead: clockOf(t).advance })

@@ -3,7 +3,7 @@ import type { FastifyServerOptions } from 'fastify'
 import type { Test } from 'tap'
 import { passwords, type TestApp } from './app.js'
 import { linesOf, tls } from './cookies.js'
-import { isAttempt, jarOf, loginApp } from './login-app.js'
+import { isAttempt, jarOf, loginApp, type Begun } from './login-app.js'
 import { epochSeconds } from './tokens.js'
 import type { AnyResponse } from './flows.js'
 import type { TestProvider } from './provider.js'
@@ -11,17 +11,10 @@ import type { AuthnOptions, LoginProviderOptions } from '../../lib/index.js'
 
 type Name = 'alice' | 'bob'
 
-/** A browser that has begun to link. */
-export interface BegunLink {
-  readonly response: AnyResponse
+/** A browser that has begun to link, with the cookies of the session and of the attempt. */
+export interface BegunLink extends Begun {
   /** The cookie of the attempt. */
   readonly attempt: string
-  /** The cookies of the session and of the attempt. */
-  readonly cookie: string
-  /** Where the provider leads the browser back to. */
-  readonly callback: URL
-  /** The parameters of the authorization request. */
-  readonly sent: URLSearchParams
 }
 
 export type LinkApp = Awaited<ReturnType<typeof linkApp>>

@@ -37,23 +37,10 @@ export interface BcryptRun {
   fail(error: unknown): void
 }
 
-/** What bcrypt does, as seen from outside of the package. */
-export interface BcryptWatch {
-  readonly runs: BcryptRun[]
-  /** Those under way. */
-  readonly running: BcryptRun[]
-  /** Most that were under way at once. */
-  readonly peak: number
-  /** `true` keeps every run under way until it is told to end; `false` also ends those that are. */
-  hold(held: boolean): void
-  /** The passwords of the runs so far. */
-  passwords(): string[]
-}
-
 type Work = (password: string, against: never) => Promise<unknown>
 
 /** Counts the runs of the `bcrypt` package until the test ends, and holds them where it is told to. */
-export function watchBcrypt(t: Test, held = false): BcryptWatch {
+export function watchBcrypt(t: Test, held = false) {
   const runs: BcryptRun[] = []
   const running = new Set<BcryptRun>()
   let peak = 0
@@ -94,18 +81,22 @@ export function watchBcrypt(t: Test, held = false): BcryptWatch {
       bcrypt.hashSync(password, against),
     ),
   )
-  const watch: BcryptWatch = {
+  const watch = {
     runs,
+    /** Those under way. */
     get running() {
       return [...running]
     },
+    /** Most that were under way at once. */
     get peak() {
       return peak
     },
-    hold: (next) => {
+    /** `true` keeps every run under way until it is told to end; `false` also ends those that are. */
+    hold: (next: boolean) => {
       holding = next
       if (!next) for (const run of running) run.finish()
     },
+    /** The passwords of the runs so far. */
     passwords: () => runs.map(({ password }) => password),
   }
   t.teardown(() => {
@@ -160,33 +151,24 @@ export function shortFiveSeconds(t: Test): number[] {
 }
 
 /** A request as the parts below Fastify see it. */
-export interface FakeRequest {
-  readonly request: FastifyRequest
-  readonly socket: EventEmitter & { destroyed: boolean }
-  readonly lines: { level: string; args: unknown[] }[]
-  /** Its client goes away. */
-  leave(): void
-}
-
-export function fakeRequest(ip = '127.0.0.1'): FakeRequest {
+export function fakeRequest(ip = '127.0.0.1') {
   const socket = Object.assign(new EventEmitter(), { destroyed: false })
   const { lines, log } = fakeLog()
   return {
     request: { ip, log, headers: {}, raw: { socket } } as unknown as FastifyRequest,
     socket,
     lines,
+    /** Its client goes away. */
     leave() {
       socket.destroyed = true
       socket.emit('close')
     },
   }
 }
+export type FakeRequest = ReturnType<typeof fakeRequest>
 
 /** A logger that remembers what it is told. */
-export function fakeLog(): {
-  lines: { level: string; args: unknown[] }[]
-  log: FastifyInstance['log']
-} {
+export function fakeLog() {
   const lines: { level: string; args: unknown[] }[] = []
   const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'].map((level) => [
     level,

@@ -11,6 +11,12 @@ export { cookieOf as jarOf } from './client.js'
 
 export const clientSecret = 'a secret: +/%&=? of the client'
 
+/** Parameters of an authorization request that the plugin sets. */
+export const reserved =
+  'response_type response_mode client_id redirect_uri scope state nonce code_challenge code_challenge_method request request_uri'.split(
+    ' ',
+  )
+
 /** A browser that has begun to log in. */
 export interface Begun {
   readonly response: AnyResponse

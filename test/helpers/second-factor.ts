@@ -2,7 +2,7 @@ import type { FastifyServerOptions } from 'fastify'
 import type { Test } from 'tap'
 import type { AnyAuthnOptions, SecondFactorOptions } from '../../lib/index.js'
 import { totpCode } from '../../lib/testing/index.js'
-import { hash, password } from './accounts.js'
+import { hash, password, movedClock } from './accounts.js'
 import { appWith, rawLines, secret, type TestApp } from './app.js'
 import { cookiesOf } from './cookies.js'
 import type { AnyResponse } from './flows.js'
@@ -168,4 +168,11 @@ export function wrongCode(base32: string): string {
   const right = new Set([-1, 0, 1, 2].map((steps) => codeNow(base32, steps)))
   const guesses = Array.from({ length: 5 }, (_, index) => String(index).repeat(6))
   return guesses.find((each) => !right.has(each)) as string
+}
+
+/** The clock of this process, which stands at the beginning of a step of codes. */
+export function stepClock(t: Test) {
+  const clock = movedClock(t)
+  clock.ahead(30 - ((Date.now() / 1000) % 30))
+  return clock
 }

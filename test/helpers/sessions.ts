@@ -14,18 +14,12 @@ export interface Pair {
   readonly expiresIn: number
 }
 
-/** The clock of a store, which a test holds. */
-export interface HeldClock {
-  readonly factory: SessionStoreFactory
-  advance(seconds: number): void
-}
-
 /** A store in memory that several apps may share as if they were processes, and its clock. */
-export function heldStore(): HeldClock {
+export function heldStore() {
   let now = 1_800_000_000
   return {
     factory: memorySessions({ now: () => now }),
-    advance: (seconds) => {
+    advance(seconds: number) {
       now += seconds
     },
   }

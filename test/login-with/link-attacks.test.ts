@@ -14,7 +14,7 @@ import {
   type LinkApp,
 } from '../helpers/link-app.js'
 import { tally } from '../helpers/load.js'
-import { isAttempt, jarOf } from '../helpers/login-app.js'
+import { jarOf } from '../helpers/login-app.js'
 import { startProvider } from '../helpers/provider.js'
 import { claimsOf, eventsOf } from '../helpers/sessions.js'
 import { encode, epochSeconds, hmacToken } from '../helpers/tokens.js'
@@ -246,22 +246,6 @@ t.test('a link outlives the access token, and a refresh in another tab', async (
   const late = await app.beginLink(await app.enter())
   ahead += 1801
   isRejected(t, app, await open(app, late), 'half an hour')
-})
-
-t.test('a link cannot be used again', async (t) => {
-  const provider = await startProvider(t)
-  const links = eventsOf(t, 'link')
-  const app = await linkApp(t, provider)
-  const session = await app.enter()
-  const begun = await app.beginLink(session)
-  const response = await open(app, begun)
-  t.equal(response.statusCode, 303)
-  const [line = '', ...others] = linesOf(response)
-  t.ok(isAttempt(line) && line.includes('Max-Age=0') && others.length === 0)
-  isRejected(t, app, await open(app, { ...begun, cookie: session }), 'the browser has no cookie')
-  t.equal((await open(app, begun)).statusCode, 401)
-  t.equal(app.last().code, 'ERR_AUTH_LOGIN_INVALID', 'the provider takes a code once')
-  t.equal(links.length, 1)
 })
 
 t.test('who logs all sessions out by jwt.validAfterField stops the links too', async (t) => {

@@ -5,7 +5,7 @@ import { AuthenticationError, type LoginProviderOptions } from '../../lib/index.
 import { bearer, passwords, secret, userService, users, type TestApp } from '../helpers/app.js'
 import { cookiesOf, linesOf, tls } from '../helpers/cookies.js'
 import { isRejection, serviceOf } from '../helpers/flows.js'
-import { startIssuer } from '../helpers/issuer.js'
+import { clockOf, startIssuer } from '../helpers/issuer.js'
 import { challenge } from '../helpers/level.js'
 import { keepsCookies, linkApp, tokenOf } from '../helpers/link-app.js'
 import { jarOf } from '../helpers/login-app.js'
@@ -120,13 +120,12 @@ t.test(
     const { enter, begin, finish, post } = await linkApp(t, provider, {}, { jwt })
     const session = await enter()
     const now = Date.now()
-    let ahead = 0
-    t.intercept(Date, 'now', { value: () => now + ahead * 1000 })
+    const clock = clockOf(t)
     const error = 'Please confirm that it is you.'
     const again = { status: 401, error, challenge: challenge('max_age="600"') }
-    ahead = 598
+    clock.advance(598)
     t.equal((await post('/login/corp/link', session)).statusCode, 200)
-    ahead = 602
+    clock.advance(4)
     const late = await post('/login/corp/link', session)
     isRejection(t, late, again)
     t.strictSame(linesOf(late), [])
@@ -218,58 +217,43 @@ t.test('what link() throws or resolves to decides, and no session is touched', a
   t.equal(links.length, more.length, 'no event of a link that was not stored')
 })
 
-t.test('a session store that fails is a 503, and nothing is linked', async (t) => {
+t.test('a fault at the callback is a 500, a 503 or a 401, and nothing is linked', async (t) => {
   const provider = await startProvider(t)
-  const broken = breakable(heldStore().factory)
-  const options = { sessions: { store: broken.factory } }
+  const store = breakable(heldStore().factory)
+  const { findByUsername } = userService()
+  let find = findByUsername as (...given: Parameters<typeof findByUsername>) => unknown
+  const users = { userService: serviceOf((...given) => find(...given)), userServiceTimeout: 0.05 }
+  const options = { ...users, sessions: { store: store.factory } }
   const { enter, beginLink, post, get, last, owners } = await linkApp(t, provider, {}, options)
   const session = await enter()
-  const begun = await beginLink(session)
-  broken.failure = new Error('a secret of the database')
-  t.equal((await post('/login/corp/link', session)).statusCode, 200, 'the token says enough')
-  const response = await get(begun.callback.pathname + begun.callback.search, begun.cookie)
-  t.match(response, { statusCode: 503, headers: { 'retry-after': /^\d+$/ } })
-  t.notMatch(response.body, /secret/)
-  t.equal(last().code, 'ERR_AUTH_STORE_UNAVAILABLE')
-  t.ok(keepsCookies(response))
-  t.equal(owners.size, 0)
-})
-
-t.test('a user service that fails at the callback is a 500, a 503 or its 401', async (t) => {
-  const provider = await startProvider(t)
-  const { findByUsername } = userService()
-  let fail: (() => unknown) | null = null
-  const service = serviceOf((name, request) => (fail ? fail() : findByUsername(name, request)))
-  const options = { userService: service, userServiceTimeout: 0.05 }
-  const { enter, beginLink, get, owners } = await linkApp(t, provider, {}, options)
-  const session = await enter()
-  for (const [status, next] of [
-    [500, () => Promise.reject(new Error('down'))],
-    [401, () => Promise.reject(new AuthenticationError('suspended'))],
-    [503, () => never],
-  ] as const) {
-    fail = null
-    const begun = await beginLink(session)
-    fail = next
-    const url = begun.callback.pathname + begun.callback.search
-    t.equal((await get(url, begun.cookie)).statusCode, status)
+  const down = new Error('a secret of the database')
+  const suspended = new AuthenticationError('suspended')
+  const rows: [status: number, code: string, breakIt: () => unknown][] = [
+    [500, 'ERR_AUTH_USER_SERVICE', () => (find = () => Promise.reject(down))],
+    [401, 'ERR_AUTH_LOGIN_STATE', () => (find = () => Promise.reject(suspended))],
+    [503, 'ERR_AUTH_USER_SERVICE_TIMEOUT', () => (find = () => never)],
+    [503, 'ERR_AUTH_STORE_UNAVAILABLE', () => (store.failure = down)],
+    [503, 'ERR_AUTH_PROVIDER_UNAVAILABLE', () => provider.kill()],
+  ]
+  for (const [status, code, breakIt] of rows) {
+    const { callback, cookie } = await beginLink(session)
+    await breakIt()
+    if (status === 503 && find === findByUsername)
+      t.equal((await post('/login/corp/link', session)).statusCode, 200, 'enough is known')
+    const response = await get(callback.pathname + callback.search, cookie)
+    find = findByUsername
+    store.failure = null
+    t.equal(response.statusCode, status, code)
+    t.equal(response.headers['retry-after'] !== undefined, status === 503, code)
+    t.notMatch(response.body, /secret/)
+    t.equal(last().code, code)
+    t.ok(keepsCookies(response))
   }
   t.equal(owners.size, 0)
-})
-
-t.test('a provider that does not respond is a 503 at both routes', async (t) => {
-  const provider = await startProvider(t)
-  const { enter, beginLink, post, get } = await linkApp(t, provider)
-  const session = await enter()
-  const begun = await beginLink(session)
-  await provider.kill()
-  const url = begun.callback.pathname + begun.callback.search
-  t.equal((await get(url, begun.cookie)).statusCode, 503)
   const fresh = await linkApp(t, provider)
   const response = await fresh.post('/login/corp/link', await fresh.enter())
   t.match(response, { statusCode: 503, headers: { 'retry-after': /^\d+$/ } })
   t.strictSame(linesOf(response), [])
-  t.equal((await post('/login/corp/link', session)).statusCode, 200, 'the metadata are kept')
 })
 
 t.test('a sub that is a number stays one, and a link below a prefix works', async (t) => {

@@ -2,6 +2,7 @@ import { register } from 'node:module'
 import t from 'tap'
 import type { AuthnOptions, LoginProviderOptions } from '../../lib/index.js'
 import { appWith, passwords, standardOptions } from '../helpers/app.js'
+import { reserved } from '../helpers/login-app.js'
 import { everyOptionIsNamed, failureWith } from '../helpers/options.js'
 
 const clientSecret = 'q7wT2mVx9KcR4nZs8LpYf3HbJ6dGuA5e'
@@ -67,10 +68,6 @@ const params = [
   { max_age: '1.5' },
   { max_age: '1'.repeat(11) },
 ]
-const reserved =
-  'response_type response_mode client_id redirect_uri scope state nonce code_challenge code_challenge_method request request_uri'.split(
-    ' ',
-  )
 const endpoints =
   'redirectUri authorizationEndpoint tokenEndpoint jwksUri userinfoEndpoint endSessionEndpoint'.split(
     ' ',

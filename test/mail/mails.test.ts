@@ -242,15 +242,6 @@ t.test('no line of the log has an address, a link, a token or a password', async
   t.match(app.authn.stats().accounts, { mails: 0, mailsFailed: mails.length })
 })
 
-t.test('the log says which e-mail has failed', async (t) => {
-  const sendMail = () => Promise.reject(new Error('the mailer is away'))
-  const { send, mails, lines } = await accountsApp(t, { sendMail })
-  t.equal(await send('/sign-up', { email: 'dora@example.com' }), '202 {}')
-  await mails()
-  const line = JSON.parse(String(lines.find((each) => each.includes('mailer')))) as object
-  t.match(line, { level: 50, authenticator: 'account', kind: 'sign-up' })
-})
-
 t.test('an e-mail that fails after a change does not change its response', async (t) => {
   const sendMail = (): never => {
     throw new Error('no mailer')
@@ -290,6 +281,7 @@ t.test(
       await app.authn.accounts.settled()
       t.ok(process.cpuUsage().user - user < 2_000_000, 'under 2 seconds')
       const logged = lines.filter((line) => line.includes('"level":50')).join('')
+      if (error === cyclic) t.match(JSON.parse(logged), { authenticator: 'account', kind: 'reset' })
       t.match(logged, /could not be sent/)
       t.notMatch(logged, /alice@|eyJzdWIiOjF9/)
       t.equal(app.authn.stats().accounts?.mailsFailed, 1)

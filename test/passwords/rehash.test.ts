@@ -1,19 +1,9 @@
 import bcrypt from 'bcrypt'
-import type { FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
 import { needsRehash, type AuthnOptions, type UserService } from '../../lib/index.js'
 import { appWith, basic, logLines, secret, userService, type TestUser } from '../helpers/app.js'
 import { deferred, probe, type AnyResponse } from '../helpers/flows.js'
 import { hashAtOnce, login, settle, until, watchBcrypt } from '../helpers/load.js'
-
-interface Setting {
-  readonly app: FastifyInstance
-  readonly user: TestUser
-  readonly updates: string[]
-  readonly lines: Record<string, unknown>[]
-  /** By login, or by Basic. */
-  readonly enter: (password?: string, username?: string) => Promise<AnyResponse>
-}
 
 /** An app whose one user has a hash of cost 4, and a service that takes new ones. */
 async function setting(
@@ -23,7 +13,7 @@ async function setting(
   hashing: AuthnOptions['hashing'] = { cost: 5 },
   more: AuthnOptions = {},
   atOnce = 4,
-): Promise<Setting> {
+) {
   hashAtOnce(t, atOnce)
   const user = { id: 1, name: 'alice', password: bcrypt.hashSync('wonderland', 4) }
   const updates: string[] = []
@@ -42,7 +32,7 @@ async function setting(
     (app) => void app.get('/', { config: { auth: { use: 'basic' } } }, handler),
     { logger: { level: 'info', stream } },
   )
-  const enter: Setting['enter'] = (password = 'wonderland', username = 'alice') =>
+  const enter = (password = 'wonderland', username = 'alice'): Promise<AnyResponse> =>
     use === 'login'
       ? login(app, username, password)
       : app.inject({ url: '/', headers: basic(username, password) })

@@ -4,7 +4,14 @@ import { totpCode } from '../../lib/testing/index.js'
 import { digestOf } from '../../lib/common/digest.js'
 import { tryCode, type Factor } from '../../lib/second-factor/factor.js'
 import { movedClock, password } from '../helpers/accounts.js'
-import { codeNow, factorApp, otherKey, sessionOf, wrongCode } from '../helpers/second-factor.js'
+import {
+  codeNow,
+  factorApp,
+  otherKey,
+  sessionOf,
+  stepClock,
+  wrongCode,
+} from '../helpers/second-factor.js'
 
 const login = '/login/second-factor'
 const invalid = '403 ERR_AUTH_CODE_INVALID'
@@ -15,9 +22,7 @@ const tokens = '200 tokens'
 type Try = (code: string, seconds?: number) => Promise<string>
 
 async function guessing(t: Test, options: object = {}) {
-  const clock = movedClock(t)
-  // To the beginning of a step.
-  clock.ahead(30 - ((Date.now() / 1000) % 30))
+  const clock = stepClock(t)
   const setting = await factorApp(t, {}, options)
   const enabled = await setting.enable()
   const attempt: Try = async (code, seconds = 0) => {

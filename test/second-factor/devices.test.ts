@@ -16,6 +16,7 @@ import {
   email,
   factorApp,
   sessionOf,
+  stepClock,
   wrongCode,
 } from '../helpers/second-factor.js'
 
@@ -25,8 +26,7 @@ const remember = 86_400
 const forms = { email, password }
 
 async function remembered(t: Test, cookies: unknown = true, headers: Headers = {}) {
-  const clock = movedClock(t)
-  clock.ahead(30 - ((Date.now() / 1000) % 30))
+  const clock = stepClock(t)
   const setting = await factorApp(t, { remember }, { cookies }, undefined, { trustProxy: true })
   const { secret, ...enabled } = await setting.enable()
   clock.ahead(30)

@@ -1,7 +1,7 @@
 // The settings of a user: setup, recovery codes, and who may change them.
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { authn } from '../../lib/index.js'
-import { hash, movedClock, password } from '../helpers/accounts.js'
+import { hash, password } from '../helpers/accounts.js'
 import { cost, secret } from '../helpers/app.js'
 import {
   answerOf,
@@ -14,6 +14,7 @@ import {
   key,
   otherKey,
   sessionOf,
+  stepClock,
   wrongCode,
   type FactorApp,
   type FactorUser,
@@ -39,15 +40,8 @@ async function setUp({ post }: FactorApp, headers: Headers): Promise<Setup> {
 
 const idOf = (user: object): number => (user as { id: number }).id
 
-/** The clock at the beginning of a step. */
-function clockOf(t: Test) {
-  const clock = movedClock(t)
-  clock.ahead(30 - ((Date.now() / 1000) % 30))
-  return clock
-}
-
 t.test('setup stores nothing before a code has shown that the app has the secret', async (t) => {
-  clockOf(t)
+  stepClock(t)
   const setting = await factorApp(t, { issuer: 'My Shop & Co' })
   const { app, post, send, logIn, stored, events } = setting
   const headers = await logIn()
@@ -76,7 +70,7 @@ t.test('setup stores nothing before a code has shown that the app has the secret
 })
 
 t.test('the second factor that is on stays until another one is enabled', async (t) => {
-  const clock = clockOf(t)
+  const clock = stepClock(t)
   const setting = await factorApp(t)
   const { send, post, half, stored } = setting
   const { headers, secret } = await setting.enable()
@@ -104,7 +98,7 @@ t.test('the second factor that is on stays until another one is enabled', async 
 })
 
 t.test('a setup is that of its user, and of ten minutes', async (t) => {
-  const clock = clockOf(t)
+  const clock = stepClock(t)
   const setting = await factorApp(t)
   const { send, logIn, half } = setting
   const [own, other] = [await logIn(), await logIn(bob)]
@@ -179,7 +173,7 @@ t.test('a setup whose key is gone has expired', async (t) => {
 })
 
 t.test('settings need a fresh login, and the second factor where it is on', async (t) => {
-  const clock = clockOf(t)
+  const clock = stepClock(t)
   const setting = await factorApp(t, {}, { jwt: { secret: 'x'.repeat(32), expiry: 3600 } })
   const { app, post, send, logIn, enable } = setting
   const paths = ['setup', 'enable', 'recovery-codes', 'disable']

@@ -11,7 +11,6 @@ import {
   secret,
   standardOptions,
   userService,
-  type TestUserService,
 } from '../helpers/app.js'
 import { FakeRedis } from '../helpers/fake-redis.js'
 import {
@@ -21,7 +20,6 @@ import {
   probe,
   messages,
   type AnyResponse,
-  type Probe,
 } from '../helpers/flows.js'
 import {
   hashAtOnce,
@@ -40,11 +38,7 @@ interface Asking {
   readonly headers?: Record<string, string>
 }
 
-interface Setting extends Probe {
-  readonly app: FastifyInstance
-  readonly service: TestUserService
-  readonly enter: (username: string, password: string, asking?: Asking) => Promise<AnyResponse>
-}
+type Setting = Awaited<ReturnType<typeof setting>>
 
 const uses = ['login', 'basic'] as const
 
@@ -55,7 +49,7 @@ async function setting(
   server: FastifyServerOptions = {},
   more: AuthnOptions = {},
   atOnce = 2,
-): Promise<Setting> {
+) {
   hashAtOnce(t, atOnce)
   const service = userService()
   const handled = probe()
@@ -69,7 +63,11 @@ async function setting(
     },
     server,
   )
-  const enter: Setting['enter'] = (username, password, { ip = '192.0.2.1', headers = {} } = {}) =>
+  const enter = async (
+    username: string,
+    password: string,
+    { ip = '192.0.2.1', headers = {} }: Asking = {},
+  ): Promise<AnyResponse> =>
     use === 'login'
       ? login(app, username, password, { remoteAddress: ip, headers })
       : app.inject({

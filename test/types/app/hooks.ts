@@ -59,31 +59,24 @@ withZod.post(
     return request.body.text
   },
 )
-withZod.route({
-  method: 'POST',
-  url: '/',
-  schema: zodSchema,
-  config: { auth: true },
-  preHandler: [named, limit],
-  handler: (request) => {
-    known(request.user)
-    return request.body.text
-  },
-})
 interface TypeBoxTypeProvider extends FastifyTypeProvider {
   validator: this['schema'] extends TSchema ? Static<this['schema']> : unknown
   serializer: this['schema'] extends TSchema ? Static<this['schema']> : unknown
 }
 const withTypeBox = Fastify().withTypeProvider<TypeBoxTypeProvider>()
 const body = Type.Object({ text: Type.String() })
-withTypeBox.post(
-  '/',
-  { schema: { body }, config: { auth: true }, preHandler: [named, log], onSend: limit },
-  (request) => {
+withTypeBox.route({
+  method: 'POST',
+  url: '/',
+  schema: { body },
+  config: { auth: true },
+  preHandler: [named, log],
+  onSend: limit,
+  handler: (request) => {
     known(request.user)
     return request.body.text
   },
-)
+})
 
 // Handlers of other files, in apps with a type provider.
 

@@ -9,18 +9,12 @@ import {
 import { Type } from 'typebox'
 import authn, { type AuthUser } from 'fastify-authn'
 import { exactly } from '../exactly.js'
-import type { Row } from '../app/user.js'
+import '../app/user.js'
 
 const app = Fastify().withTypeProvider<TypeBoxTypeProvider>()
 app.setValidatorCompiler(TypeBoxValidatorCompiler)
 
-declare const find: (name: string | number) => Promise<(Row & { team: string }) | null>
-app.register(authn, {
-  userService: { findByUsername: async (username) => find(username) },
-  jwt: { secret: 'secret' },
-  passwordField: 'password',
-  login: { tokenFunc: (_request, user) => user.team },
-})
+app.register(authn)
 
 const schema = {
   body: Type.Object({ text: Type.String() }),

@@ -227,9 +227,9 @@ t.test('no way into a document of an ORM leads to its hash', async (t) => {
   const internals = Reflect.get(shown, '$__') as Fields
   const ways: Fields = {
     itself: shown,
-    spread: { ...shown },
+    spread: Object.assign({}, shown),
     clone: shown.$clone(),
-    'spread clone': { ...shown.$clone() },
+    'spread clone': Object.assign({}, shown.$clone()),
     changes: shown.$getChanges(),
     internals: { ...internals, state: { ...(internals.savedState as Fields) } },
     record: [shown.dataValues, shown._previousDataValues],

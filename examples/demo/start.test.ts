@@ -8,7 +8,7 @@ import { createServer, type AddressInfo } from 'node:net'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { root } from '../helpers/project.js'
+import { root } from '../../test/helpers/project.js'
 
 /** A copy in which nothing has changed since it was built. */
 function copyOfProject(t: Test): string {

@@ -77,3 +77,18 @@ export async function authenticatorIn(page: Page) {
       (await cdp.send('WebAuthn.getCredentials', { authenticatorId })).credentials,
   }
 }
+
+/** Presses Cancel where the browser itself asks for name and password, as it does at a challenge of Basic. */
+export async function cancelPrompts(page: Page, urlPattern: string): Promise<void> {
+  const session = await page.context().newCDPSession(page)
+  session.on('Fetch.requestPaused', ({ requestId }) => {
+    session.send('Fetch.continueRequest', { requestId }).catch(() => undefined)
+  })
+  session.on('Fetch.authRequired', ({ requestId }) => {
+    const authChallengeResponse = { response: 'CancelAuth' } as const
+    session
+      .send('Fetch.continueWithAuth', { requestId, authChallengeResponse })
+      .catch(() => undefined)
+  })
+  await session.send('Fetch.enable', { handleAuthRequests: true, patterns: [{ urlPattern }] })
+}

@@ -29,7 +29,7 @@ type Watch = (root: FastifyInstance, scopes: readonly FastifyInstance[]) => Look
 
 type Look = (plugin: unknown, options: unknown) => unknown
 
-let watchOf: Watch = () => (_, options) => options
+let watchOf: Watch
 
 /** Records every app made from now on: what it declares before it registers the plugin has to be known too. */
 export function recordApps(watch: Watch): void {

@@ -192,6 +192,16 @@ t.test('an invitation is a link to sign up, with data that nobody can change', a
   t.strictSame(await mails(), [])
 })
 
+t.test('the address of a user whom the app rejects is taken', async (t) => {
+  const findByUsername = () => {
+    throw new AuthenticationError('Your account is suspended.')
+  }
+  const { app, mails } = await accountsApp(t, {}, { userService: { findByUsername } })
+  const { log } = app
+  t.equal(await app.authn.accounts.invite(dora, { lang: 'en', log } as FastifyRequest), false)
+  t.strictSame(await mails(), [])
+})
+
 t.test('invite() rejects what is wrong, and a failed e-mail', async (t) => {
   const failure = new Error('no mailer')
   const { app, asked } = await accountsApp(t, { sendMail: () => Promise.reject(failure) })

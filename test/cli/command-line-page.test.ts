@@ -1,4 +1,4 @@
-// program: docs
+// program: its own, in npm run test:all
 // Runs the lines of docs/reference/command-line.md, one after the other, as they stand.
 import { appendFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import t from 'tap'

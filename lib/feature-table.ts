@@ -8,7 +8,7 @@ import { rejections as ofLoginWith } from './login-with/rejections.js'
 import { rejections as ofPasskeys } from './passkeys/rejections.js'
 import { rejections as ofSecondFactor } from './second-factor/rejections.js'
 import { rejections as ofSessions } from './sessions/rejections.js'
-import type { Feature, FeatureContext, FeatureModule } from './feature.js'
+import type { Feature, FeatureContext, FeatureModule, ResolvedFeatures } from './feature.js'
 import type { AuthnEvents } from '../types/events.js'
 
 export type * from '../types/accounts.js'
@@ -114,7 +114,7 @@ export async function loadFeatures(
   context: Omit<FeatureContext, 'resolved' | 'resolvedBefore' | 'tokenChecks'>,
 ): Promise<readonly Feature[]> {
   const made: Feature[] = []
-  const resolvedBefore: Record<string, unknown> = {}
+  const resolvedBefore: Partial<ResolvedFeatures> = {}
   for (const [option, { isOn, load }] of Object.entries(features)) {
     const tokenChecks = made.flatMap((feature) => feature.tokenChecks ?? [])
     const given: unknown = (context.options as Readonly<Record<string, unknown>>)[option]
@@ -124,7 +124,7 @@ export async function loadFeatures(
     if (schema !== undefined) check(schema, given, option)
     const resolved = resolve === undefined ? given : await resolve(given as never)
     made.push(create({ ...all, resolved: resolved as never }))
-    resolvedBefore[option] = resolved
+    Object.assign(resolvedBefore, { [option]: resolved })
   }
   return made
 }

@@ -5,7 +5,7 @@ import type { PluginRoute } from './http/plugin-route.js'
 import type { Needs } from './marks/access.js'
 import type { ResolvedOptions } from './options/resolve.js'
 import type { PasswordTools } from './passwords/tools.js'
-import type { Attempts } from './throttle/attempts.js'
+import type { Attempts, Counted } from './throttle/attempts.js'
 import type { Guessed } from './throttle/guesses.js'
 import type {
   FinishedLogin,
@@ -34,7 +34,9 @@ export interface FeatureModule {
   create(context: FeatureContext<never>): Feature
 }
 
-/** What {@link FeatureModule.create} gets. */
+/** The resolved options that later features may use. By `declare module`, each feature adds its own. */
+export interface ResolvedFeatures {}
+
 export interface FeatureContext<Options = unknown> {
   readonly app: FastifyInstance
   readonly root: FastifyInstance
@@ -43,8 +45,8 @@ export interface FeatureContext<Options = unknown> {
   readonly log: FastifyBaseLogger
   /** What {@link FeatureModule.resolve} has made of its option; without that, the option as it was given. */
   readonly resolved: Options
-  /** What the features further up in the table have resolved, by their options. */
-  readonly resolvedBefore: Readonly<Record<string, unknown>>
+  /** What the features further up in the table have resolved, by their options: so a feature uses what another one has. */
+  readonly resolvedBefore: Readonly<Partial<ResolvedFeatures>>
   readonly options: ResolvedOptions
   /** Without keys where neither `jwt` nor `jwtService` is set. */
   readonly jwtService: JwtService
@@ -149,6 +151,7 @@ export interface Confirmation {
   readonly proves?: {
     /** The members of the body, by which it is chosen. */
     readonly body: TProperties
+    readonly counts?: Counted
     /**
      * @param isLast - whether a wrong one is not counted for the user: see `guess` in `lib/login/proof.ts`
      * @returns the user, and whether the user is still the same when the tokens are stored
@@ -199,7 +202,6 @@ export interface Registration {
   readonly name: string
   readonly options: ResolvedOptions
   readonly passwords: PasswordTools
-  /** Counts failures, of all kinds of credentials. */
   readonly attempts: Attempts
   readonly jwtService: JwtService
   readonly translator: Translator

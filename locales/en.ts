@@ -10,6 +10,7 @@ export const en = {
   'auth.credentials-not-accepted': 'This route does not accept these credentials.',
   'auth.overloaded': 'The server is busy. Please try again later.',
   'auth.too-many-attempts': 'Too many failed attempts. Please try again later.',
+  'auth.too-many-mails': 'Too many e-mails were requested. Please try again later.',
   'auth.login-expired': 'Your login has expired. Please try again.',
   'auth.insufficient-authentication': 'Please confirm that it is you.',
   'auth.insufficient-scope': 'Your credentials do not allow this action.',

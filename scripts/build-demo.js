@@ -1,5 +1,5 @@
 // Compiles the demo into examples/demo/dist. Its types are checked by scripts/typecheck.js.
-import { cpSync, rmSync } from 'node:fs'
+import { cpSync, readdirSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
@@ -10,7 +10,7 @@ const out = path.join(demo, 'dist')
 rmSync(out, { recursive: true, force: true })
 await build({
   absWorkingDir: demo,
-  entryPoints: ['*.ts', 'routes/*.ts'],
+  entryPoints: [...readdirSync(demo).filter((file) => /^[\w-]+\.ts$/.test(file)), 'routes/*.ts'],
   outdir: out,
   outbase: demo,
   platform: 'node',

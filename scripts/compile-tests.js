@@ -2,7 +2,7 @@
 // with source maps by which coverage counts lines of lib/*.ts. What scripts/run-tests.js runs is .tests/run/: few
 // programs of many tests that take nothing of each other, and one for each other test, because every program of its own
 // costs half a second of CPU.
-import { cpSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
@@ -21,28 +21,26 @@ const files = folders
   .map((file) => file.replaceAll('\\', '/'))
   .filter((file) => !leftOut.test(file))
 /**
- * Tests that share a program: files and folders of test/. Those that need a server or a browser are by themselves, since
- * they run again where it is installed; so are those that take long, or change what others need. The first row counts.
+ * A folder of test/ is a program, and so is each file outside of a folder, and examples/. These share one, because each
+ * start costs half a second. A file may name another program in its first line: `// program: redis`, with `its own` for
+ * one that needs a process for itself, and `, in npm run test:all` for what `npm test` leaves out.
  */
-const shared = Object.entries({
-  '': 'feature|app/fastify|browser/(passkeys-)?pages|passwords/engine-(node|none)|flows/(apps-browser|bcrypt-work|cross-site-browser|demo|demo-page|deploy-without-downtime|docs-page|faults-under-load|late-(import|scenarios)|login-with-(browser|processes)|rotation)|request/storage|sessions/(startup|stores/faults)|(accounts|api-keys|passkeys|second-factor)/processes|login-with/identities|recipes/(accounts|audit-log|identities|passkeys|second-factor)',
-  'oidc-provider': 'flows/(login-with|oidc)-provider',
-  'flows-more': 'flows/(clock|context|diagnostics|openapi|password-queue|throttle)',
-  'examples-mcp': 'examples/mcp.*',
-  docs: 'browser/size|documentation|scripts/llms|examples/.*|recipes/.*|cli/.*-page|flows/(from-express|static-files)',
-  redis: 'sessions/stores/redis|throttle/redis|cli/commands/(api-keys|sessions)',
-  sql: 'sessions/stores/sql|stores/sql|accounts/sql|api-keys/(sql|stores)',
-  attacks: 'attacks/.*|testing/attacks',
-  cli: 'cli/.*',
-  tokens: '(tokens|issuers)/.*',
-  flows: 'flows/.*',
-  browser: 'browser/.*|testing/account-attacks',
-  sessions: '(sessions|testing)/.*|api-keys/(api|options|owners|requests|scopes)',
-  'login-with': 'login-with/.*',
-  accounts: '(accounts|passkeys|second-factor)/.*',
+const together = {
+  accounts: 'accounts mail passkeys second-factor',
+  docs: 'examples',
+  login: 'login resource valid-after',
+  sessions: 'sessions testing',
   small:
-    'architecture|errors|events|locales|scripts/check-publish|(app|authenticators|common|cookies|guard|http|marks|openapi|options|passwords|request|throttle|users)/.*',
-}).map(([name, tests]) => [name, new RegExp(`^test/(?:${tests})\\.test\\.ts$`)])
+    'app authenticators common cookies errors guard http marks openapi options passwords request stores throttle users',
+  tokens: 'issuers jwks tokens',
+}
+const programOfFolder = new Map(
+  Object.entries(together).flatMap(([name, list]) =>
+    list.split(' ').map((folder) => [folder, name]),
+  ),
+)
+/** What the docs, the demo and the examples show, without a line in each file */
+const notQuick = /^(?:docs|editor|readme|tutorials-.*)$/
 const isCode = (file) => file.endsWith('.ts') && !file.endsWith('.d.ts')
 const out = path.join(root, '.tests')
 
@@ -65,16 +63,26 @@ for (const file of files.filter((file) => !file.endsWith('.ts'))) {
 
 const programs = new Map()
 for (const file of files.filter((file) => file.endsWith('.test.ts'))) {
-  const name = programOf(file)
-  programs.set(name, [...(programs.get(name) ?? []), file])
+  const [name, quick] = programOf(file)
+  const program = programs.get(name) ?? { quick, tests: [] }
+  programs.set(name, program)
+  program.tests.push(file)
 }
 mkdirSync(path.join(out, 'run'))
-for (const [name, tests] of programs) {
+for (const [name, { quick, tests }] of programs) {
   const imports = tests.map((test) => `import '../${test.replace(/ts$/, 'js')}'\n`)
-  writeFileSync(path.join(out, 'run', `${name}.js`), imports.join(''))
+  const first = quick ? '' : '// in npm run test:all\n'
+  writeFileSync(path.join(out, 'run', `${name}.js`), first + imports.join(''))
 }
 
+/** Its name, and whether `npm test` runs it. */
 function programOf(file) {
-  const [name] = shared.find(([, tests]) => tests.test(file)) ?? []
-  return name || file.replace(/^test\/(.*)\.test\.ts$/, '$1').replaceAll('/', '-')
+  const own = file.replace(/^(?:test|examples)\/(.*)\.test\.ts$/, '$1').replaceAll('/', '-')
+  const text = readFileSync(path.join(root, file), 'utf8')
+  const [, named, all] = /^\/\/ program: (.*?)(, in npm run test:all)?\n/.exec(text) ?? []
+  const [folder] = file.replace(/^test\//, '').split('/', 1)
+  const ofFolder = programOfFolder.get(folder) ?? folder
+  const alone = named === 'its own' || folder === 'tutorials' || folder.endsWith('.test.ts')
+  const name = named === undefined || named === 'its own' ? (alone ? own : ofFolder) : named
+  return [name, all === undefined && !notQuick.test(name)]
 }

@@ -1,7 +1,7 @@
 // `npm test`: compiles the tests and runs them, while types, lint, exports and format are checked.
 //
 //   npm test                              what a change needs most often
-//   npm test -- test/flows/login.test.ts  these tests only
+//   npm test -- test/login/login.test.ts  these tests only
 //   npm run test:all                      also what `leftOut` names
 import { parseArgs } from 'node:util'
 import { runNode, severalAtATime } from './processes.js'
@@ -11,7 +11,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
 })
 const chosen = positionals.map((word) =>
-  word.replace(/^(?:\.\/)?test\/(.*)\.ts$/, '.tests/test/$1.js'),
+  word.replace(/^(?:\.\/)?((?:test|examples)\/.*)\.ts$/, '.tests/$1.js'),
 )
 const isQuick = !values.all && chosen.length === 0
 const tests = values.all ? ['--all', '--coverage'] : isQuick ? ['--quick'] : chosen
@@ -20,7 +20,7 @@ const leftOut =
 /** The project and the files that can be checked without a built package. */
 const quick = {
   types: '.',
-  lint: 'lib types locales test scripts --ignore-pattern=test/types --ignore-pattern=test/flows/demo*',
+  lint: 'lib types locales test scripts --ignore-pattern=test/types',
   format: 'lib types locales test scripts *.md',
 }
 

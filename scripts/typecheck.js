@@ -4,9 +4,7 @@ import { runNode } from './processes.js'
 
 const named = process.argv.slice(2)
 const projects =
-  named.length > 0
-    ? named
-    : ['.', 'examples', 'examples/demo', 'examples/mcp', 'examples/recipes', 'bench']
+  named.length > 0 ? named : ['.', 'examples', 'examples/demo', 'examples/recipes', 'bench']
 
 for (const project of projects) {
   // What the compiler remembers of a run: only what has changed since is checked in the next one, also after `npm ci`.

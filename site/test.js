@@ -1,5 +1,5 @@
 // Builds the site and tries it: every link and anchor of every page leads somewhere, and in Chromium no page is wider than
-// the screen of a phone or of a desk, light or dark, or complains in the console.
+// the screen of a phone or of a desk, or complains in the console; one of each folder is tried in light and dark colours.
 //
 //   node site/test.js              builds the site first
 //   node site/test.js --built      takes the one that is there
@@ -145,7 +145,9 @@ async function tryPages(page, origin) {
     complaints.length = 0
     const problems = []
     await page.goto(`${origin}/${file}`, { waitUntil: 'load' })
-    for (const colorScheme of schemes) {
+    // Pages of one folder have the same colours.
+    const isInEach = positionals.length > 0 || isFirst(`colours of ${path.dirname(file)}`)
+    for (const colorScheme of isInEach ? schemes : ['light']) {
       await page.emulateMedia({ colorScheme })
       if (!(await hasColours(page, colorScheme))) problems.push(`not in ${colorScheme} colours`)
       for (const { name, ...viewport } of screens) {

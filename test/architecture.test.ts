@@ -1,3 +1,4 @@
+// program: small
 // What may import what: at run time, for types, and on demand.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
@@ -10,12 +11,11 @@ import { root } from './helpers/project.js'
  * from `types/`. `features` are the folders with a file `feature.ts`, which know nothing of each other.
  */
 const places =
-  'cli testing index plugin configured feature-table features openapi app login guard authenticators request feature passwords users tokens stores throttle marks options http events common errors'.split(
+  'cli testing index plugin configured feature-table features openapi app login guard authenticators request feature passwords mail users tokens stores throttle marks options http events common errors'.split(
     ' ',
   )
 
-const isFeature = (folder: string): boolean =>
-  existsSync(path.join(root, 'lib', folder, 'feature.ts'))
+const isFeature = (folder: string) => existsSync(path.join(root, 'lib', folder, 'feature.ts'))
 
 const nameOf = (file: string): string => (file.split('/')[1] ?? '').replace(/\.ts$/, '')
 
@@ -58,10 +58,8 @@ t.test('imports point down, and features know nothing of each other', async (t) 
     if (upper < 0 || lower < 0 || upper > lower) return false
     return !(isFeature(nameOf(from)) && isFeature(nameOf(to))) || nameOf(from) === nameOf(to)
   }
-  t.strictSame(
-    inLib.filter((each) => !isFine(each)),
-    [],
-  )
+  const seen = inLib.filter((each) => !isFine(each))
+  t.strictSame(seen, [])
 })
 
 t.test(
@@ -85,24 +83,18 @@ t.test(
     const others = ofTypes.filter(
       ({ from }) => !/^lib\/(cli|testing)\/|^lib\/feature-table\.ts$/.test(from),
     )
-    t.strictSame(
-      others.filter(({ from }) => !isFeature(nameOf(from))),
-      [],
-    )
+    const found = others.filter(({ from }) => !isFeature(nameOf(from)))
+    t.strictSame(found, [])
   },
 )
 
 t.test('the browser client is apart, and the rest of lib/ sees no DOM', async (t) => {
   const client = own.filter(({ from, to }) => [from, to].some((file) => /\bbrowser\b/.test(file)))
   const isApart = (file: string): boolean => /^(lib\/browser\/|types\/browser)/.test(file)
-  t.strictSame(
-    client.filter(({ from, to }) => !isApart(from) || !isApart(to)),
-    [],
-  )
-  t.strictSame(
-    all.filter(({ from, to }) => isApart(from) && !isApart(to)),
-    [],
-  )
+  const seen = client.filter(({ from, to }) => !isApart(from) || !isApart(to))
+  t.strictSame(seen, [])
+  const listed = all.filter(({ from, to }) => isApart(from) && !isApart(to))
+  t.strictSame(listed, [])
   t.ok(client.length > 4, 'they were found')
   const settings = readFileSync(path.join(root, 'tsconfig.json'), 'utf8')
   const { lib } = (JSON.parse(settings) as { compilerOptions: { lib: string[] } }).compilerOptions
@@ -115,6 +107,16 @@ t.test('whoever publishes an event opens its channel', async (t) => {
     .map(({ from }) => from)
     .filter((file) => /[{ ]channels\b/.test(codeOf(file)))
   t.strictSame(readers.toSorted(), ['lib/index.ts', 'lib/testing/watched.ts'], 'they only listen')
+})
+
+t.test('no test file limits the program that it is run in with others', async (t) => {
+  const tests = readdirSync(path.join(root, 'test'), { recursive: true, encoding: 'utf8' })
+  const limiting = tests.filter(
+    (file) =>
+      file.endsWith('.ts') &&
+      /^t\.setTimeout\(/m.test(readFileSync(path.join(root, 'test', file), 'utf8')),
+  )
+  t.strictSame(limiting, [], 'a test that may take longer has the option `timeout`')
 })
 
 t.test('no file imports itself by way of others', async (t) => {
@@ -138,4 +140,20 @@ t.test('each package is imported only where it belongs', async (t) => {
   t.strictSame(importers('bcrypt'), ['lib/passwords/kinds/bcrypt.ts'])
   t.strictSame(importers('fastify'), ['lib/cli/commands/doctor.ts'])
   t.ok(importers('commander').every((file) => file.startsWith('lib/cli/')))
+})
+
+t.test('CONTRIBUTING says what is in each folder', async (t) => {
+  const text = readFileSync(path.join(root, 'CONTRIBUTING.md'), 'utf8')
+  const folders = readdirSync(path.join(root, 'lib'), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => name)
+  t.strictSame(
+    folders.filter((name) => !text.includes(`\n| \`lib/${name}/\` `)),
+    [],
+  )
+})
+
+t.test('each folder of lib/ has its tests in the folder of test/ with its name', async (t) => {
+  for (const name of readdirSync(path.join(root, 'lib')).filter((each) => !each.includes('.')))
+    t.ok(existsSync(path.join(root, 'test', name)), name)
 })

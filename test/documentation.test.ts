@@ -1,3 +1,4 @@
+// program: docs
 // Also holds lib/index.ts.
 // Hovering over a public name in an editor shows its documentation: of everything that the built
 // declarations export, of its members, and of what they add to Fastify's interfaces.

@@ -1,3 +1,4 @@
+// program: small
 import { readdir } from 'node:fs/promises'
 import path from 'node:path'
 import { isDeepStrictEqual } from 'node:util'

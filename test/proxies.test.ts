@@ -1,3 +1,4 @@
+// program: its own, in npm run test:all
 // nginx and Caddy, with the files that pages show, in front of apps that are set up as these pages say. The test
 // replaces ports, the certificate and the folder of files.
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
@@ -30,8 +31,6 @@ import {
 } from './helpers/proxies.js'
 import { blocksOf, pages, readPage } from './helpers/readme.js'
 import { filesOf } from './helpers/tutorial.js'
-
-t.setTimeout(120_000)
 
 const trustProxy = '127.0.0.1'
 const alice = { username: 'alice', password: passwords.alice }

@@ -1,3 +1,4 @@
+// program: its own, in npm run test:all
 // Every code block and every link of README.md, CONTRIBUTING.md, SECURITY.md and docs/ is checked here. For whoever writes them:
 //
 //   ```ts    is compiled, strictly, as a module of its own, against what `npm run build` has made. All snippets of all pages are
@@ -7,7 +8,7 @@
 //   ```json  must parse.
 //   ```sh    has no prompt; an `npm run x` must be in package.json, and `npx fastify-authn x` be a command of ours.
 //            Those of docs/reference/command-line.md are run by test/cli/command-line-page.test.ts.
-//   ```sql   is run by test/recipes/migrating-hashes.test.ts; only its page has any.
+//   ```sql   is run by examples/recipes/migrating-hashes.test.ts; only its page has any.
 //   ```text  is what the block before it prints.
 //
 // The line `<!-- run -->` before a ts or js block has it run as a program, with the `fastify-authn` that
@@ -213,10 +214,8 @@ t.test('links lead from the README to every page under docs/', async (t) => {
       if (all.includes(target)) reached.add(target)
     }
   }
-  t.strictSame(
-    all.filter((page) => !reached.has(page)),
-    [],
-  )
+  const found = all.filter((page) => !reached.has(page))
+  t.strictSame(found, [])
 })
 
 t.test('tutorials name the Node that they need, and no page overwrites an env file', async (t) => {
@@ -224,10 +223,8 @@ t.test('tutorials name the Node that they need, and no page overwrites an env fi
   t.ok(tutorials.length >= 4)
   // What `--env` needs: see test/cli/commands/token.test.ts.
   for (const page of tutorials) t.match(readPage(page), /^You need Node 20\.12 or later,/m, page)
-  t.strictSame(
-    pages().filter((page) => /[^>]> ?\.env\b/.test(readPage(page))),
-    [],
-  )
+  const found = pages().filter((page) => /[^>]> ?\.env\b/.test(readPage(page)))
+  t.strictSame(found, [])
 })
 
 t.test(
@@ -236,7 +233,10 @@ t.test(
     const blocks = pages().flatMap((page) =>
       blocksOf(readPage(page), page).map(({ line, text }) => [`${page}:${line}`, text] as const),
     )
-    const programs = ['examples', 'neighbours/src', 'neighbours/recipes'].flatMap((folder) =>
+    const programs = [
+      'examples',
+      ...['mcp', 'recipes', 'src'].map((name) => `neighbours/${name}`),
+    ].flatMap((folder) =>
       readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' })
         .filter((file) => file.endsWith('.ts') && !/node_modules|(?:^|\/)dist\//.test(file))
         .map((file) => [`${folder}/${file}`, textOf(`${folder}/${file}`)] as const),
@@ -265,20 +265,16 @@ t.test('docs/README.md and options.md link to pages by their titles', async (t) 
       .map(([, label, link = '']) => [label, path.posix.join(path.posix.dirname(page), link)]),
   )
   t.ok(labelled.length > 80, `${labelled.length} links`)
-  t.strictSame(
-    labelled.filter(([label, page = '']) => !readPage(page).startsWith(`# ${label}\n`)),
-    [],
-  )
+  const found = labelled.filter(([label, page = '']) => !readPage(page).startsWith(`# ${label}\n`))
+  t.strictSame(found, [])
 })
 
 t.test('a test follows each page of docs/start', async (t) => {
   const folder = path.join(root, 'test/tutorials')
   const tests = readdirSync(folder).map((file) => readFileSync(path.join(folder, file), 'utf8'))
   const tutorials = pages().filter((page) => page.startsWith('docs/start/'))
-  t.strictSame(
-    tutorials.filter((page) => !tests.some((text) => text.includes(`'${page}'`))),
-    [],
-  )
+  const found = tutorials.filter((page) => !tests.some((text) => text.includes(`'${page}'`)))
+  t.strictSame(found, [])
 })
 
 /** A fenced block. */

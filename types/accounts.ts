@@ -1,6 +1,7 @@
 import type { FastifyRequest, RouteShorthandOptions } from 'fastify'
 import type { StoreResult } from './store-result.js'
-import type { AuthUser, StoredUser } from './user-service.js'
+import type { AccountMail, MailLink, NoMailLink } from './mail.js'
+import type { StoredUser } from './user-service.js'
 import type { OfRegistration } from './events.js'
 
 /** Accounts over the table of the app: the option `accounts`. */
@@ -86,44 +87,6 @@ export interface NewAccount extends AccountValues {
   readonly invitation?: unknown
 }
 
-/**
- * `sign-up`: link to finish a sign-up. `account-exists`: someone has signed up with the address of an account; link to
- * reset the password. `no-password`: the account has no password; no link. `reset`: link to reset the password.
- * `invitation`: link to finish a sign-up. `email-confirm`: to the new address; link to confirm it. `email-change`: to the
- * old address at the same time; link to reset the password, which stops the change. `set-password`: link to set the first
- * password. `password-changed`, `email-changed` (to the old address), `account-deleted`: no link.
- */
-export type AccountMailKind =
-  | 'sign-up'
-  | 'account-exists'
-  | 'no-password'
-  | 'reset'
-  | 'invitation'
-  | 'email-confirm'
-  | 'email-change'
-  | 'set-password'
-  | 'password-changed'
-  | 'email-changed'
-  | 'account-deleted'
-
-/** An e-mail that the app sends. */
-export interface AccountMail {
-  /** The purpose of the e-mail. */
-  readonly kind: AccountMailKind
-  /** The recipient: the stored address of an account. */
-  readonly to: string
-  /** The address of the button in it. */
-  readonly link?: string
-  /** The token in the link, for links of another form. It is a secret. */
-  readonly token?: string
-  /** Seconds for which the link works. */
-  readonly expiresIn?: number
-  /** The language of the request, a tag of BCP 47 such as `de`. */
-  readonly lang: string
-  /** The user as in `request.user`; null where there is no account. */
-  readonly user: AuthUser | null
-}
-
 /** `app.authn.accounts`. */
 export interface Accounts {
   /**
@@ -204,12 +167,37 @@ declare module './errors.js' {
     ERR_AUTH_PASSWORD_TOO_LONG: 400
     /** The new password is easy to guess, or `acceptPassword` has rejected it. */
     ERR_AUTH_PASSWORD_GUESSABLE: 400
-    /** Too many e-mails were requested. */
-    ERR_AUTH_TOO_MANY_MAILS: 429
   }
   interface FaultCodes {
     /** A function of the option `accounts` has failed. */
     ERR_AUTH_ACCOUNTS: 500
+  }
+}
+
+declare module './mail.js' {
+  interface AccountMailKinds {
+    /** Link to finish a sign-up. */
+    'sign-up': MailLink
+    /** Someone has signed up with the address of an account; link to reset the password. */
+    'account-exists': MailLink
+    /** The account has no password. */
+    'no-password': NoMailLink
+    /** Link to reset the password. */
+    reset: MailLink
+    /** Link to finish a sign-up. */
+    invitation: MailLink
+    /** To the new address; link to confirm it. */
+    'email-confirm': MailLink
+    /** To the old address at the same time; link to reset the password, which stops the change. */
+    'email-change': MailLink | NoMailLink
+    /** Link to set the first password. */
+    'set-password': MailLink
+    /** The password was changed. */
+    'password-changed': NoMailLink
+    /** To the old address. */
+    'email-changed': NoMailLink
+    /** The account was deleted. */
+    'account-deleted': NoMailLink
   }
 }
 
@@ -223,8 +211,6 @@ declare module './messages.js' {
     readonly 'auth.password-too-long': string
     /** This password is easy to guess. Please choose another one. */
     readonly 'auth.password-guessable': string
-    /** Too many e-mails were requested. Please try again later. */
-    readonly 'auth.too-many-mails': string
   }
 }
 

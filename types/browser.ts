@@ -1,5 +1,4 @@
 // This file names no types of Fastify or Node: pages compile it with those of the DOM alone.
-import type { FactorFields, PostBodies } from './browser-routes.js'
 
 /** The options of `createSession`. */
 export interface SessionOptions {
@@ -64,6 +63,31 @@ export interface Confirmed {
     /** What would make it one of several factors, and fresh. */
     readonly mfa: readonly ConfirmMethod[]
   }
+}
+
+/** The members of the bodies of requests to the routes of the options `secondFactor` and `passkeys`. */
+export interface FactorFields {
+  /** The token of the response before: of the login, the setup or the challenge. */
+  token: string
+  /** Six digits that an authenticator app shows, or a recovery code. */
+  code: string
+  /** Whether this device needs no code for some time, where the server allows that. Default false. */
+  remember?: boolean
+  /** What the browser has made of a challenge, as JSON. */
+  response: object
+  /** The id of a passkey. */
+  id: string
+  /** What the user calls a passkey, at most 64 characters. */
+  name: string
+}
+
+/** The routes of `post`, with their bodies. Each feature adds its own. */
+export interface PostBodies {}
+
+/** The routes of `get`. Each feature adds its own. */
+export interface GetRoutes {
+  /** What this session has proved: {@link Confirmed}. */
+  'login/confirm': true
 }
 
 /** Keeps one refresh token, and nothing else. */
@@ -147,9 +171,9 @@ export interface Session {
   /**
    * Reads whether the second factor is on, the passkeys, or what this session has proved ({@link Confirmed}).
    *
-   * @param route - of the option `secondFactor`, `passkeys` or `sessions`
+   * @param route - of the option `sessions` or of a feature
    */
-  get(route: 'second-factor' | 'passkeys' | 'login/confirm'): Promise<SessionResult>
+  get(route: keyof GetRoutes): Promise<SessionResult>
   /**
    * Has the user of the session prove once more that it is them: another session takes the place of this one, on the same
    * device. A wrong password or code is a 403, and the fifth ends the session.

@@ -28,6 +28,8 @@ export interface RejectionCodes {
   ERR_AUTH_FORBIDDEN: 403
   /** Too many attempts have failed. */
   ERR_AUTH_TOO_MANY_ATTEMPTS: 429
+  /** Too many e-mails were requested. */
+  ERR_AUTH_TOO_MANY_MAILS: 429
   /** Too many passwords wait to be hashed, or too many API keys or refresh tokens of one address to be looked up. */
   ERR_AUTH_OVERLOADED: 503
   /** The user service is too slow. */

@@ -24,16 +24,13 @@ export type LoginClaims = Readonly<Partial<JwtClaims>> | null | undefined
 
 /** Options of the login route. */
 export interface LoginOptions<Stored extends object = StoredUser> {
-  /** Path below the prefix of the scope. Default `/login`. */
+  /**
+   * Path below the prefix of the scope. Default `/login`. With `sessions`, tokens are refreshed at `/refresh` below it, and
+   * `/logout` is beside it.
+   */
   path?: string | undefined
   /** `false` leaves out the login route, but not those of refresh and logout. Default `true`. */
   passwords?: boolean | undefined
-  /**
-   * The path at which tokens are refreshed, with `sessions`. Default: `path` and `/refresh`, as in `/login/refresh`.
-   */
-  refreshPath?: string | undefined
-  /** The path that logs out, with `sessions`. Default: `/logout` beside `path`. */
-  logoutPath?: string | undefined
   /** Field of the body that holds the username. Default `username`. */
   usernameField?: string | undefined
   /** Field of the body that holds the password. Default `password`. */

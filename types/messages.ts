@@ -18,6 +18,8 @@ export interface Catalogue {
   readonly 'auth.overloaded': string
   /** Too many failed attempts. Please try again later. */
   readonly 'auth.too-many-attempts': string
+  /** Too many e-mails were requested. Please try again later. */
+  readonly 'auth.too-many-mails': string
   /** Your login has expired. Please try again. */
   readonly 'auth.login-expired': string
   /** Please confirm that it is you. */

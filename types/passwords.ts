@@ -80,7 +80,7 @@ export type MigrateFrom =
 
 /**
  * How passwords are hashed, and how many hashes are computed at once and may wait. The first registration of an app sets
- * the queue (`concurrency`, `maxMemory`, `maxQueue`, `maxWait`) for all; with other values in later ones, startup fails.
+ * the queue (`maxMemory`, `maxQueue`, `maxWait`) for all; with other values in later ones, startup fails.
  *
  * Every rejection takes the work of the algorithm with its parameters, and of each entry of `migrateFrom`, also for
  * unknown usernames and for weaker stored hashes.
@@ -95,15 +95,9 @@ export type HashingOptions = HashParameters & {
   maxCost?: number | undefined
   /**
    * KiB that one stored hash, and all that are computed at once, may take, 8,192 to 16,777,216. A stored hash whose work
-   * is above 4 times this counts as malformed too. Default 262,144, which is 256 MiB; together with the default of
-   * `concurrency`, it is shared by all apps of the process.
+   * is above 4 times this counts as malformed too. Default 262,144, which is 256 MiB, shared by all apps of the process.
    */
   maxMemory?: number | undefined
-  /**
-   * How many hashes are computed at once. Default: one for each core, but one less than the thread pool of libuv has
-   * threads, so that file and DNS work never waits for them; shared by all apps of the process.
-   */
-  concurrency?: number | undefined
   /** How many requests may wait, a quarter of them of one client (an IPv4 address, or an IPv6 /48); more get a 503. Default 64. */
   maxQueue?: number | undefined
   /** How long each may wait, in seconds, before it gets a 503. Default 5. */

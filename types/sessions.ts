@@ -119,7 +119,7 @@ export interface Revocation {
 export interface SessionWatcher {
   /** Revocations that this process may not know yet; some may come twice. */
   revoked(revocations: readonly Revocation[], now: number): void
-  /** All revocations up to now have been reported: after the start, and each time the store is available again. */
+  /** Called by the store when it has reported all revocations up to now: after the start, and each time it is available again. */
   caughtUp(): void
   /** The store cannot be reached: from now on revocations may be missed, until the next `caughtUp`. */
   lost(error: unknown): void
@@ -132,7 +132,7 @@ export interface StoreTime {
 }
 
 /** The sessions that are meant: one, or all of a user. */
-export type SessionChoice = Pick<StoredSession, 'sid'> | Pick<StoredSession, 'sub'>
+export type SessionOrUser = Pick<StoredSession, 'sid'> | Pick<StoredSession, 'sub'>
 
 /** The session of a refresh token. */
 export interface FoundSession extends StoreTime {
@@ -164,7 +164,7 @@ export interface SessionStore {
    * @param by - for all of a user: names the process, in at most 128 characters
    * @returns the sessions that this call has revoked
    */
-  revoke(which: SessionChoice, revocationTtl: number, by?: string): Promise<readonly Revocation[]>
+  revoke(which: SessionOrUser, revocationTtl: number, by?: string): Promise<readonly Revocation[]>
   /** The sessions of a user that have not expired, the newest first. */
   list(sub: string): Promise<readonly StoredSession[]>
   /**

@@ -1,7 +1,7 @@
 import { Child } from '../support/child.js'
 import { pin } from '../support/pin.js'
 import { median, quantile } from '../support/report.js'
-import { undisturbed } from '../support/rounds.js'
+import { undisturbed } from '../support/machine.js'
 import { takeTurn, type Pace, type Turn } from './measure.js'
 import type { Variant } from './variants.js'
 

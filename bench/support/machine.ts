@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs'
-import { availableParallelism, loadavg, release } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /** Of the clock in which Linux counts the work of its cores, in seconds. */
@@ -10,12 +9,6 @@ interface Work {
   readonly at: number
   readonly all: number
   readonly own: number
-}
-
-/** Says what the numbers were measured on. */
-export function describeMachine(): string {
-  const [load = 0] = loadavg()
-  return `Node ${process.version}, ${availableParallelism()} cores, ${process.platform} ${release()}, load ${load.toFixed(2)}`
 }
 
 function workOf(pids: readonly number[]): Work | null {
@@ -57,10 +50,27 @@ export function watchOthers(pids: readonly number[]): () => number | null {
 }
 
 /** Waits until others leave the cores alone for some seconds, or for ten minutes at most. */
-export async function quiet(): Promise<void> {
+async function quiet(): Promise<void> {
   for (let tries = 0; tries < 200; tries += 1) {
     const others = watchOthers([])
     await sleep(3000)
     if ((others() ?? 0) < 0.1) return
   }
+}
+
+/** More foreign work than this, in cores, makes a measurement worthless. */
+const tolerable = 0.2
+
+/** Measures, and again if others have disturbed it, as soon as they leave the cores alone; the last one counts. */
+export async function undisturbed<Found extends { readonly foreign: number | null }>(
+  run: () => Promise<Found>,
+  { retries }: { readonly retries: number },
+): Promise<Found> {
+  let found = await run()
+  for (let retry = 0; retry < retries && (found.foreign ?? 0) > tolerable; retry += 1) {
+    process.stderr.write(`again: others used ${found.foreign?.toFixed(2)} cores\n`)
+    await quiet()
+    found = await run()
+  }
+  return found
 }

@@ -1,10 +1,9 @@
 import { AuthnUsageError } from '../errors/errors.js'
-import { loginFor } from '../login/needs.js'
-import { sharedCounters } from '../throttle/throttle.js'
-import { emailOf } from './email.js'
-import { accountLimits } from './limits.js'
+import { requireLogin } from '../login/needs.js'
+import { emailOf } from '../mail/email.js'
+import { mailLimits } from '../mail/limits.js'
+import { Mails } from '../mail/mails.js'
 import { accountLinks } from './links.js'
-import { Mails } from './mails.js'
 import { accountRoutes } from './routes.js'
 import { AccountTools } from './tools.js'
 import type { Feature, FeatureContext } from '../feature.js'
@@ -19,16 +18,12 @@ const invitation = { standard: 604_800, least: 60, most: 2_592_000 }
 /** The option `accounts`: sign-up, forgotten passwords, and changes. @throws ERR_AUTH_OPTION */
 export function create(context: FeatureContext<ResolvedAccounts>): Feature {
   const { app, log, resolved, options } = context
-  const { throttle } = options
-  const { path, keys } = loginFor(
+  const { path, keys } = requireLogin(
     'accounts',
     context,
     'an address may go to another person, who must not find old sessions.',
   )
-  const { limits } = resolved
-  const redis = throttle
-    ? sharedCounters({ ...throttle, window: limits.window }, log)
-    : Promise.resolve(null)
+  const limits = mailLimits(keys.path, ['sign-up', 'reset'], resolved, options, log)
   const links = accountLinks(keys, resolved)
   let tools: AccountTools
   const api: Accounts = {
@@ -49,8 +44,7 @@ export function create(context: FeatureContext<ResolvedAccounts>): Feature {
     name: 'accounts',
     api,
     open(registration) {
-      const limit = accountLimits(keys.path, resolved, redis)
-      const mails = new Mails(resolved.given, registration.hiddenFields, limit)
+      const mails = new Mails('account', resolved.given, registration.hiddenFields, limits)
       tools = new AccountTools(resolved, links, mails, registration, app.authn.sessions)
     },
     routes: () => accountRoutes(path, tools),
@@ -58,7 +52,7 @@ export function create(context: FeatureContext<ResolvedAccounts>): Feature {
     stats: () => ({ created: tools.created, ...tools.mails.counts }),
     // No request waits for a file.
     async ready() {
-      await Promise.all([redis, tools.registration.passwords.load()])
+      await Promise.all([limits.ready, tools.registration.passwords.load()])
     },
     stop: () => tools.mails.close(),
     close: () => tools.mails.close(),

@@ -1,17 +1,14 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { digestOf } from '../common/digest.js'
 import { isStored, notFound } from '../common/stored.js'
 import { rejection } from '../errors/errors.js'
 import { channelOf } from '../events.js'
-import { badRequest } from '../http/query.js'
 import { finishLogin } from '../login/finish.js'
 import { noClaims } from '../login/token.js'
 import { asUnknown } from '../users/user.js'
 import type { HandleOf } from '../login/feature-routes.js'
 import { requireAlive } from '../login/proof.js'
-import { emailOf } from './email.js'
-import { linkInvalid, accountDigest, type OpenedLink, type Page } from './links.js'
-import { ask, notStored, type AccountTools, type OwnAccount } from './tools.js'
+import { linkInvalid, accountDigest, type OpenedLink, type LinkPurpose } from './links.js'
+import { askAccounts, notStored, type AccountTools, type OwnAccount } from './tools.js'
 
 interface Body {
   readonly email: string
@@ -29,25 +26,19 @@ function accepted(reply: FastifyReply) {
   return {}
 }
 
-async function recipientOf(
+const recipientOf = (
   { mails: { limits } }: AccountTools,
   { email: text }: Body,
   request: FastifyRequest,
   kind: 'sign-up' | 'reset',
-) {
-  const email = emailOf(text)
-  await limits.request(request, email === null ? null : limits.asked(kind, request, email))
-  return email ?? badRequest(noAddress)
-}
-
-const noAddress = 'body/email must be an e-mail address'
+) => limits.recipient(request, text, (email) => limits.asked(kind, request, email))
 
 /** Makes the handler of a link, which ten requests can try and one can use. */
 function withLink(
-  page: Page,
+  page: LinkPurpose,
   use: (claims: OpenedLink, ...given: Parameters<Handle>) => Promise<object | null>,
 ): Handle {
-  const open: Handle = async (...given) => {
+  return async (...given) => {
     const [tools, { token }, request] = given
     const { limits } = tools.mails
     if (page === 'email' || page === 'set') tools.own(request)
@@ -59,13 +50,6 @@ function withLink(
     await limits.useUp(tries)
     return body
   }
-  return (...given) =>
-    open(...given).catch(async (error: unknown) => {
-      const [{ registration }, { token }, request] = given
-      if ((error as { code?: unknown }).code === 'ERR_AUTH_LINK_INVALID')
-        await registration.attempts.countRejectedToken(`link ${digestOf(token)}`, request)
-      throw error
-    })
 }
 
 const taken = 'the address is taken'
@@ -95,7 +79,7 @@ export const finishSignUp = withLink('sign-up', async (claims, ...given) => {
   await requireFree(tools, email, request)
   const passwordHash = await tools.hash(body.password, email, request)
   const account = { email, passwordHash, ...(invitation !== undefined && { invitation }) }
-  const result = await ask<unknown>(() => tools.resolved.given.create(account, request))
+  const result = await askAccounts<unknown>(() => tools.resolved.given.create(account, request))
   if (!isStored(result, 'ERR_AUTH_ACCOUNTS', 'accounts.create')) throw linkInvalid(taken)
   const created = await tools.find(email, request)
   // `create` may have returned an older row. The client would be logged in to the account that has the address.
@@ -115,7 +99,7 @@ export const finishSignUp = withLink('sign-up', async (claims, ...given) => {
   // Another replica may be asked this time.
   const { user = null } = (await tools.find(email, request)) ?? {}
   if (user === null) return later()
-  const login = { username: email, user, started, confirm: async () => undefined }
+  const login = { username: email, user, started }
   return finishLogin(tools.registration, request, reply, { ...login, authentication: {} })
 })
 
@@ -157,7 +141,7 @@ async function storePassword(
   const refused = { code: 'ERR_AUTH_LOGIN_REFUSED', cause: 'user not found' } as const
   if (user === null) throw rejection('auth.forbidden', refused)
   const authentication = { time: own.time, amr: own.amr, isRenewed: true }
-  const login = { username: sub, user, started, confirm: async () => undefined, authentication }
+  const login = { username: sub, user, started, authentication }
   return finishLogin(tools.registration, request, reply, { ...login, replaces: own.sid })
 }
 
@@ -199,9 +183,7 @@ export const changeEmail: Handle = async (tools, body, request, reply) => {
   const { user, values } = account
   const { mails, links } = tools
   const { limits } = mails
-  const email = emailOf(body.email)
-  await limits.request(request, email === null ? null : limits.ofUser('change', sub))
-  if (email === null) return badRequest(noAddress)
+  const email = await limits.recipient(request, body.email, () => limits.ofUser('change', sub))
   mails.later(reply, async () => {
     const isTaken = await tools.isTaken(email, request)
     const link = links.make('email', { sub, state: accountDigest(values), email })
@@ -212,7 +194,7 @@ export const changeEmail: Handle = async (tools, body, request, reply) => {
     await Promise.all([
       confirms && mails.send(request, 'email-confirm', email, user, link),
       // Sent in both cases: otherwise it would tell the user which addresses have accounts.
-      mails.send(request, 'email-change', values.email, user, wayOut),
+      mails.send(request, 'email-change', values.email, user, wayOut ?? {}),
     ])
   })
   return accepted(reply)
@@ -238,7 +220,7 @@ export const confirmEmail = withLink('email', async (claims, tools, _body, reque
 export const deleteAccount: Handle = async (tools, { currentPassword }, request, reply) => {
   const { account, sub } = await tools.prove(request, currentPassword)
   await requireAlive(tools.registration, request)
-  await ask(() => tools.resolved.given.remove?.(account.user as never, request))
+  await askAccounts(() => tools.resolved.given.remove?.(account.user as never, request))
   await tools.sessions.revoke({ sub })
   tools.registration.carrier.clear(request, reply)
   tools.tell('deleted', 'account-deleted', account, sub, reply)

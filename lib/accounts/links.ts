@@ -4,8 +4,9 @@ import { rejection } from '../errors/errors.js'
 import { stepTokens, type StepKeys } from '../tokens/step.js'
 import type { ResolvedAccounts } from './options.js'
 import type { AccountValues } from '../../types/accounts.js'
+import type { MailLink } from '../../types/mail.js'
 
-export type Page = 'sign-up' | 'reset' | 'email' | 'set'
+export type LinkPurpose = 'sign-up' | 'reset' | 'email' | 'set'
 
 export interface LinkClaims {
   /** The address of a new account, or the new address of an account. */
@@ -21,13 +22,6 @@ export interface OpenedLink extends LinkClaims {
   readonly exp: number
 }
 
-export interface Link {
-  readonly link: string
-  readonly token: string
-  /** In seconds. */
-  readonly expiresIn: number
-}
-
 export type Links = ReturnType<typeof accountLinks>
 
 /**
@@ -38,20 +32,20 @@ export function accountLinks(
   keys: StepKeys,
   { url, linkExpiry }: Pick<ResolvedAccounts, 'url' | 'linkExpiry'>,
 ) {
-  const tokens = stepTokens<LinkClaims & { page: Page; url: string; jti: string }>(keys, {
+  const tokens = stepTokens<LinkClaims & { page: LinkPurpose; url: string; jti: string }>(keys, {
     option: 'accounts',
     typ: 'account+jwt',
     foreign: 'it is of another purpose',
     invalid: linkInvalid,
   })
   return {
-    make(page: Page, claims: LinkClaims, expiresIn = linkExpiry): Link {
+    make(page: LinkPurpose, claims: LinkClaims, expiresIn = linkExpiry): MailLink {
       // Without an id, two links of one second would be the same, and be used together.
       const jti = randomBytes(12).toString('base64url')
       const token = tokens.make({ ...claims, page, url, jti }, expiresIn)
       return { link: `${url}/${page}#${token}`, token, expiresIn }
     },
-    read: (page: Page, token: string): OpenedLink =>
+    read: (page: LinkPurpose, token: string): OpenedLink =>
       tokens.read(token, (of) => of.page === page && of.url === url) as never,
   }
 }

@@ -1,10 +1,10 @@
+import { limitsOf, limitsSchema } from '../mail/limits.js'
 import { checkAddress } from '../options/address.js'
 import {
   anyFunction,
   fieldName,
   flag,
   optional,
-  options,
   routeOptions,
   strict,
   text,
@@ -12,8 +12,6 @@ import {
 } from '../options/check.js'
 import { withDefaults } from '../options/defaults.js'
 import type { AccountsOptions } from '../../types/accounts.js'
-
-const count = whole(1, 1_000_000)
 
 export const schema = strict({
   url: text('the address of the pages of the app', { quoted: true }),
@@ -26,9 +24,7 @@ export const schema = strict({
   minPasswordLength: optional(whole(8, 64)),
   emailField: optional(fieldName),
   linkExpiry: optional(whole(300, 86_400)),
-  limits: optional(
-    options({ perRecipient: count, perAddress: count, window: whole(1, 31_536_000) }),
-  ),
+  limits: limitsSchema,
   routeOptions,
 })
 
@@ -49,6 +45,12 @@ export function resolve(given: AccountsOptions<object>) {
     given,
     ...withDefaults(defaults, given),
     url: given.url.replace(/\/+$/, ''),
-    limits: withDefaults({ perRecipient: 3, perAddress: 30, window: 3600 }, given.limits),
+    limits: limitsOf(given.limits),
+  }
+}
+
+declare module '../feature.js' {
+  interface ResolvedFeatures {
+    accounts: ResolvedAccounts
   }
 }

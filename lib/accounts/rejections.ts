@@ -6,7 +6,6 @@ export const rejections: RejectionTable = {
     ERR_AUTH_PASSWORD_TOO_SHORT: row(400, 'auth.password-too-short', 'The password is too short'),
     ERR_AUTH_PASSWORD_TOO_LONG: row(400, 'auth.password-too-long', 'The password is too long'),
     ERR_AUTH_PASSWORD_GUESSABLE: row(400, 'auth.password-guessable', 'The password is guessable'),
-    ERR_AUTH_TOO_MANY_MAILS: row(429, 'auth.too-many-mails', 'Too many e-mails were requested'),
   },
   messages: {
     'auth.link-invalid': 'This link is not valid any more. Please ask for another one.',
@@ -14,6 +13,5 @@ export const rejections: RejectionTable = {
       'This password is too short. Please use at least {minPasswordLength} characters.',
     'auth.password-too-long': 'This password is too long.',
     'auth.password-guessable': 'This password is easy to guess. Please choose another one.',
-    'auth.too-many-mails': 'Too many e-mails were requested. Please try again later.',
   },
 }

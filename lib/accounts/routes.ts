@@ -2,7 +2,7 @@ import * as Type from '@sinclair/typebox/type'
 import type { PluginRoute } from '../http/plugin-route.js'
 import { featureRoutes, tokenSchema as token } from '../login/feature-routes.js'
 import { besideLogin } from '../login/plugin-routes.js'
-import { longestEmail } from './email.js'
+import { emailSchema as email } from '../mail/email.js'
 import {
   changeEmail,
   changePassword,
@@ -16,7 +16,6 @@ import {
 } from './handlers.js'
 import type { AccountTools } from './tools.js'
 
-const email = Type.String({ minLength: 1, maxLength: longestEmail })
 const password = Type.String({ maxLength: 16_384 })
 const chosen = { token, password }
 /** Optional, since some users have none. */
@@ -45,6 +44,10 @@ export function accountRoutes(login: string, tools: AccountTools): PluginRoute[]
     option: 'accounts',
     authenticator: 'account',
     kindOf: (path) => path.slice(beside.length).replace('/', ' '),
+    counts: {
+      isWrong: ({ code }) => code === 'ERR_AUTH_LINK_INVALID',
+      at: [finishSignUp, resetPassword, changePassword, confirmEmail],
+    },
     logins: [finishSignUp, changePassword],
     open: [
       [`POST ${beside}sign-up`, 'Sign up', signUp, { email }, mailed],

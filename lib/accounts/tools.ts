@@ -16,11 +16,11 @@ import { noPasswordField } from '../passwords/check.js'
 import { nfcOf } from '../passwords/nfc.js'
 import { asUnknown, findUserOf } from '../users/user.js'
 import { linkInvalid, accountDigest, type LinkClaims, type Links } from './links.js'
-import type { Mails } from './mails.js'
 import type { ResolvedAccounts } from './options.js'
 import type { Own, Registration } from '../feature.js'
+import type { Mails } from '../mail/mails.js'
 import type { ResolvedLogin } from '../options/resolve.js'
-import type { AccountEvent, AccountMailKind, AccountValues } from '../../types/accounts.js'
+import type { AccountEvent, AccountValues } from '../../types/accounts.js'
 import type { Sessions } from '../../types/session-api.js'
 
 /** With fewer different characters, a password is guessable however long it is. */
@@ -38,14 +38,14 @@ export interface Account {
   readonly hasPassword: boolean
 }
 
-/** The account of a session. */
 export interface OwnAccount {
   readonly account: Account
   readonly sub: string | number
   readonly own: Own
 }
 
-export const ask = <T>(work: () => T | Promise<T>): Promise<T> => askApp('ERR_AUTH_ACCOUNTS', work)
+export const askAccounts = <T>(work: () => T | Promise<T>): Promise<T> =>
+  askApp('ERR_AUTH_ACCOUNTS', work)
 
 const changed = 'the account has changed meanwhile'
 
@@ -165,7 +165,7 @@ export class AccountTools {
       text === address || (text.includes(name) && text.length - name.length <= mostAdded)
     const isGuessable = isNamed || new Set(text).size < leastDifferent
     const accept = given.acceptPassword && (() => given.acceptPassword?.(password, email, request))
-    if (isGuessable || (accept && (await ask<unknown>(accept)) !== true)) {
+    if (isGuessable || (accept && (await askAccounts<unknown>(accept)) !== true)) {
       throw rejection('auth.password-guessable')
     }
     return passwords.hashNew(password, request)
@@ -174,7 +174,7 @@ export class AccountTools {
   /** @returns whether the account was still the same */
   async update({ user, values }: Account, after: AccountValues, before = values): Promise<boolean> {
     const update = (): unknown => this.resolved.given.update(user, after, before)
-    return isStored(await ask(update), 'ERR_AUTH_ACCOUNTS', 'accounts.update')
+    return isStored(await askAccounts(update), 'ERR_AUTH_ACCOUNTS', 'accounts.update')
   }
 
   /**
@@ -214,7 +214,7 @@ export class AccountTools {
     return this.links.make('reset', { sub, state: accountDigest(account.values) })
   }
 
-  async sendReset(kind: AccountMailKind, account: Account, request: FastifyRequest) {
+  async sendReset(kind: 'reset' | 'account-exists', account: Account, request: FastifyRequest) {
     const { user, values } = account
     const link = await this.resetLink(account, request)
     const sent = link ? kind : 'no-password'
@@ -224,13 +224,13 @@ export class AccountTools {
       await this.subOf(account, request, noClaims),
     )
     if (await this.mails.hasRoom(quota, request, sent))
-      await this.mails.send(request, sent, values.email, user, link)
+      await this.mails.send(request, sent, values.email, user, link ?? {})
   }
 
   /** Publishes what was done, and tells the mailbox. */
   tell(
     action: AccountEvent['action'],
-    kind: AccountMailKind,
+    kind: 'password-changed' | 'email-changed' | 'account-deleted',
     { user, values }: Account,
     sub: string | number,
     reply: FastifyReply,
@@ -241,7 +241,7 @@ export class AccountTools {
     const forgotten = values.email && this.mails.limits.forget(values.email, sub, request)
     this.mails.later(reply, async () => {
       await forgotten
-      await this.mails.send(request, kind, values.email, user)
+      await this.mails.send(request, kind, values.email, user, {})
     })
   }
 }

@@ -20,10 +20,7 @@ export const schema = strict(
   {
     prefix: text(
       "2 to 20 characters: words of a-z and 0-9 joined by _, a letter first, such as 'acme_live'",
-      {
-        pattern: apiKeyPrefix,
-        quoted: true,
-      },
+      { pattern: apiKeyPrefix, quoted: true },
     ),
     store: storeFactory(
       "memoryApiKeys(), redisApiKeys(redis, { prefix: 'shop' }) or sqlApiKeys({ query: (text, params) => pool.query(text, params), prefix: 'shop' }) of fastify-authn/api-keys, or a store of the app",

@@ -1,5 +1,5 @@
-// All that we assume about the internals of Fastify and of its plugins. Each assumption has a test, whose failure says
-// what has changed: test/app/fastify.test.ts.
+// All that we assume about the internals of Fastify and of its plugins. Each assumption has a test in test/app/ or, for
+// @fastify/cors, in test/guard/unmatched.test.ts.
 import { subscribe } from 'node:diagnostics_channel'
 import type { FastifyInstance, FastifyRequest, onRouteHookHandler, RouteOptions } from 'fastify'
 import { isThenable } from '../common/objects.js'
@@ -11,7 +11,7 @@ export const loadFirst =
 export const loadedLate = `the package was loaded after routes or scopes of the app had been declared, so it does not know their marks. ${loadFirst}`
 
 /** Calls back with every root instance that is made from now on, before anything can be declared in it. */
-export function onInstance(made: (root: FastifyInstance) => void): void {
+export function onNewApp(made: (root: FastifyInstance) => void): void {
   subscribe('fastify.initialization', (message) => {
     made((message as { fastify: FastifyInstance }).fastify)
   })
@@ -166,10 +166,7 @@ export function isAutomaticHead({ method, onSend }: RouteOptions): boolean {
  * A route `/` in a scope with the prefix `/notes` becomes two by default (`prefixTrailingSlash`): `/notes` and
  * `/notes/`. `onRoute` is called for the first only; Fastify adds the second with the same options.
  */
-export function urlsOf(
-  options: RouteOptions & { readonly routePath: string },
-  url: string,
-): string[] {
+export function urlsOf(options: RouteOptions & { readonly routePath: string }, url: string) {
   const isTwo = options.routePath === '/' && options.url === `${url}/`
   return isTwo ? [url, options.url] : [options.url]
 }

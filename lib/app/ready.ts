@@ -9,7 +9,7 @@ import { registrationOf } from '../request/registration.js'
 import type { Registration, RoutePolicy } from '../feature.js'
 import { requireMarks } from './require-marks.js'
 import { decide, isHidden, markOf, methodsOf, type DeclaredRoute } from './routes.js'
-import { visible } from './table.js'
+import { withoutControlCharacters } from './table.js'
 import type { AppRecord } from './app-record.js'
 
 /** Makes the policy of every route, when the app gets ready. @throws ERR_AUTH_MARK, ERR_AUTH_AUDIT */
@@ -140,5 +140,5 @@ function warnUndefinedHooks({ root, routes, undefinedHooks }: AppRecord): void {
 }
 
 function nameOf({ options }: DeclaredRoute): string {
-  return visible(`${methodsOf(options.method).join()} ${options.url}`)
+  return withoutControlCharacters(`${methodsOf(options.method).join()} ${options.url}`)
 }

@@ -12,7 +12,7 @@ import {
   isShared,
   loadedLate,
   nameOfPlugin,
-  onInstance,
+  onNewApp,
   onRouteFirst,
   rootOf,
   scopesWithoutRoutes,
@@ -29,12 +29,12 @@ type Watch = (root: FastifyInstance, scopes: readonly FastifyInstance[]) => Look
 
 type Look = (plugin: unknown, options: unknown) => unknown
 
-let watchOf: Watch = () => (_, options) => options
+let watchOf: Watch
 
 /** Records every app made from now on: what it declares before it registers the plugin has to be known too. */
 export function recordApps(watch: Watch): void {
   watchOf = watch
-  onInstance((root) => watchRegister(root, listen(root, [root]).look))
+  onNewApp((root) => watchRegister(root, listen(root, [root]).look))
 }
 
 /** The record of an app. @throws ERR_AUTH_MARK where routes were declared before the package was loaded */

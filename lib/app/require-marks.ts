@@ -3,7 +3,7 @@ import { AuthnUsageError } from '../errors/errors.js'
 import { isAutomaticHead, isCorsPreflight, isWithin, urlsOf } from './fastify.js'
 import { isHidden, markOf, methodsOf, type DeclaredRoute } from './routes.js'
 import { listOf } from '../common/list-of.js'
-import { visible } from './table.js'
+import { withoutControlCharacters } from './table.js'
 import type { AppRecord } from './app-record.js'
 import type { RequireMarksOptions } from '../../types/options.js'
 import type { UndecidedRoute } from '../../types/routes.js'
@@ -20,7 +20,7 @@ export function requireMarks(
     .filter((route) => route.get === undefined && !isCorsPreflight(route.options, route.server))
     .flatMap(describe)
     .filter((route) => except?.(route) !== true)
-    .map(({ methods, url }) => visible(`${methods.join(',')} ${url}`))
+    .map(({ methods, url }) => withoutControlCharacters(`${methods.join(',')} ${url}`))
     .toSorted()
   if (undecided.length > 0) {
     throw new AuthnUsageError(

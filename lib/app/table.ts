@@ -11,9 +11,9 @@ export function printTable(rows: readonly AuthnRoute[], allMethods: readonly str
   const several = new Set(printed.map(({ registration }) => registration)).size > 1
   const lines = printed.map((row) => [
     allMethods.every((method) => row.methods.includes(method)) ? 'ALL' : row.methods.join(', '),
-    visible(`${row.url} ${constraintsText(row.constraints)}`.trim()),
+    withoutControlCharacters(`${row.url} ${constraintsText(row.constraints)}`.trim()),
     typeof row.mode === 'string' ? row.mode : row.mode ? 'required' : 'open',
-    visible(needsText(row)) || '-',
+    withoutControlCharacters(needsText(row)) || '-',
     row.authenticators.join(', ') || '-',
     `${row.source} ${row.sourcePrefix ?? ''}`.trim() + (row.isLogin ? ' (login)' : ''),
     ...(several ? [row.registration] : []),
@@ -31,7 +31,7 @@ export function constraintsText(constraints: AuthnRoute['constraints']): string 
 }
 
 /** Escapes characters that would break the table or the terminal. */
-export function visible(text: string): string {
+export function withoutControlCharacters(text: string): string {
   if (/^[ -~]*$/.test(text)) return text
   // V8 would collect all these characters when it loads a package with this expression as a literal.
   const unprintable = new RegExp(String.raw`\p{C}`, 'gu')

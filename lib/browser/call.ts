@@ -60,12 +60,12 @@ export const call = async (
 
 /** Tries again if the server fails or cannot be reached. @param attempt - resolves to such a failure, or to another one */
 export const persist = async (attempt: () => Promise<SessionResult | undefined>): Promise<void> => {
-  const pauses = [1, 1, 2]
+  const pauses = [1, 1, 2, Infinity]
   for (;;) {
     const failed = await attempt()
     if (!failed) return
     const { status, error, retryAfter } = failed
-    const pause = Math.max(pauses.shift() ?? Infinity, retryAfter as number)
+    const pause = Math.max(pauses.shift() as number, retryAfter as number)
     if (pause > 10 || (status && status < 500)) throw failure(error, status, retryAfter)
     await sleep(pause * 1000)
   }

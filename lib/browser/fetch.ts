@@ -3,7 +3,6 @@ import { leftOf } from './entry.js'
 
 type Remedy = (challenge: string) => unknown
 
-/** Sends requests as the user. */
 export const asUser =
   (base: URL, ready: Promise<void>, shared: () => string, user: () => string, send: Send) =>
   (refresh: Remedy, stepUp: () => Remedy | undefined): Send =>

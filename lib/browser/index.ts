@@ -12,7 +12,9 @@ import { stepUps, type Ask } from './step-up.js'
 import { takeTurns } from './turns.js'
 
 export type * from '../../types/browser.js'
-export type * from '../../types/browser-routes.js'
+export type * from '../../types/browser-routes/accounts.js'
+export type * from '../../types/browser-routes/passkeys.js'
+export type * from '../../types/browser-routes/second-factor.js'
 
 /**
  * Keeps a user logged in: in a page by cookies, in an app by `tokens`. The server needs the option `sessions`.
@@ -48,7 +50,7 @@ export function createSession({
     refreshing?.abort()
     const reason = id ? 'login' : ((shared() || 'logout') as 'logout' | 'expired')
     // The callback runs as a microtask, so that an error of the app breaks nothing here.
-    queueMicrotask(() => signal.aborted || onChange?.({ loggedIn: id !== '', reason }))
+    queueMicrotask(() => signal.aborted || onChange?.({ loggedIn: !!id, reason }))
   }
 
   /** @param id - of the login that goes on; a falsy value for a new one */
@@ -116,7 +118,7 @@ export function createSession({
         // Two refreshes at once are harmless: the `grace` of the server gives both the same tokens.
       }, 5000)
     })
-    return user() !== ''
+    return !!user()
   }
   const renew = shareRuns(() => exchange(alone))
 
@@ -137,7 +139,8 @@ export function createSession({
   const request = async (route: string, body?: object, ask?: Ask): Promise<SessionResult> => {
     const isLogout = route === 'logout'
     // All logins and …/finish, second-factor/enable, password/change, account/delete.
-    const changes = body && /^log(?!.*opt)|finish|r.en|d.c|delete/.test(route)
+    // Logins, which have one step below `login/`, …/finish, and others: a test compares it with the server's routes.
+    const changes = body && /^log(?!.*\/.*\/)|finish|enable|d.change|delete/.test(route)
     const isDirect = changes && /^log(?!.*confirm)/.test(route)
     let asked: Promise<unknown> | undefined
     const fetchNow = fetches(
@@ -155,7 +158,7 @@ export function createSession({
             : // Without an answer, the account was created, but its user has to log in.
               changes &&
               answer &&
-              keep(answer, sent, (confirmed = /confirm|r.en/.test(route) && user())),
+              keep(answer, sent, (confirmed = /confirm|enable/.test(route) && user())),
       )
       if (!isLogout || result.status !== 401) return result
       await end('logout')
@@ -180,7 +183,7 @@ export function createSession({
 
   return {
     get loggedIn() {
-      return user() !== ''
+      return !!user()
     },
     ready,
     url: path,
@@ -190,7 +193,7 @@ export function createSession({
     get: request,
     confirm: (proof) => confirm(Object(proof) as object),
     link: (provider, body = {}) => call(fetchLater, `${path}/${provider}/link`, body, ignore),
-    logOut: ({ everywhere = false } = {}) => request('logout', { everywhere }),
+    logOut: ({ everywhere } = {}) => request('logout', { everywhere }),
     refresh: () => ready.then(renew),
     close: () => closed.abort(),
   }

@@ -22,16 +22,12 @@ export const sleep = (milliseconds: number) =>
 
 /** Aborts it after so many milliseconds. React Native has no `AbortSignal.timeout`. */
 export const limited = (milliseconds: number, stop = new AbortController()): AbortSignal => {
-  // Node would not exit before.
+  // Without `unref`, Node would wait for this timer before it exits.
   setTimeout(() => stop.abort(), milliseconds).unref?.()
   return stop.signal
 }
 
-/** Has all who ask while it runs wait for the same run. */
 export const shareRuns = <Result>(run: () => Promise<Result>) => {
   let running: Promise<Result> | undefined
-  return (): Promise<Result> =>
-    (running ??= run().finally(() => {
-      running = undefined
-    }))
+  return (): Promise<Result> => (running ??= run().finally(() => (running = undefined)))
 }

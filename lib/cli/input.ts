@@ -49,10 +49,7 @@ export async function readSecret(io: Io, name: string): Promise<string> {
  * can be redirected.
  * @throws CliError (130) for Ctrl-C, for Ctrl-D on an empty line, and when the terminal goes away
  */
-export async function askHidden(
-  { stdin, stderr }: Io,
-  questions: readonly string[],
-): Promise<string[]> {
+export async function askHidden({ stdin, stderr }: Io, questions: readonly string[]) {
   // The terminal writes what is typed to this output, which shows nothing.
   const output = new Writable({ write: (_chunk, _encoding, done) => done() })
   const terminal = createInterface({ input: stdin, output, terminal: true, historySize: 0 })

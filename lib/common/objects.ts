@@ -1,4 +1,3 @@
-/** @returns a copy of an object without the fields that are undefined */
 export function withoutUndefined<T extends object>(
   object: T,
 ): { [Key in keyof T]: NonNullable<T[Key]> } {

@@ -9,11 +9,7 @@ const mostTries = 5
  * @param name - of the function of the app that stores
  * @throws (rejects) ERR_AUTH_OVERLOADED after too many lost swaps
  */
-export async function swap<T>(
-  attempt: () => Promise<T | null>,
-  name: string,
-  most = mostTries,
-): Promise<T> {
+export async function swap<T>(attempt: () => Promise<T | null>, name: string, most = mostTries) {
   for (let left = most; left > 0; left -= 1) {
     const stored = await attempt()
     if (stored !== null) return stored

@@ -153,9 +153,7 @@ export function create({ options, resolved }: FeatureContext<CookieSettings>): F
         )
       }
     },
-    testing: {
-      cookieName: (request) => jar(request).access.name,
-    } satisfies CookiesTesting,
+    testing: { cookieName: (request) => jar(request).access.name } satisfies CookiesTesting,
   }
 }
 

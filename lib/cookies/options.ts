@@ -25,3 +25,9 @@ const defaults: CookieSettings = { name: '', sameSite: 'lax', apps: false, trust
 export function resolve(given: CookieOptions | true): CookieSettings {
   return withDefaults(defaults, given === true ? {} : given)
 }
+
+declare module '../feature.js' {
+  interface ResolvedFeatures {
+    cookies: CookieSettings
+  }
+}

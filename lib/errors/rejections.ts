@@ -61,6 +61,7 @@ const rejections: { [Code in RejectionCode]?: RejectionRow } = Object.assign(Obj
   ),
   ERR_AUTH_FORBIDDEN: row(403, 'auth.forbidden', 'The user may not do this'),
   ERR_AUTH_TOO_MANY_ATTEMPTS: row(429, 'auth.too-many-attempts', 'Too many failed attempts'),
+  ERR_AUTH_TOO_MANY_MAILS: row(429, 'auth.too-many-mails', 'Too many e-mails were requested'),
   ERR_AUTH_OVERLOADED: busy,
   ERR_AUTH_USER_SERVICE_TIMEOUT: busy,
   ERR_AUTH_STORE_UNAVAILABLE: busy,

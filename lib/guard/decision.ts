@@ -11,7 +11,6 @@ export interface Decision {
   policy: RoutePolicy | null | undefined
 }
 
-/** A request on its way through the guard. */
 export interface Guarded {
   readonly request: FastifyRequest
   readonly reply: FastifyReply

@@ -10,12 +10,12 @@ export class FetchError extends Error {
   }
 }
 
-export type Send = (url: URL, init: RequestInit) => Promise<Response>
+export type Fetch = (url: URL, init: RequestInit) => Promise<Response>
 
 const bodyBytes = 256 * 1024
 
 /** Redirects are not followed, since they could lead into our network: `init` may have `manual` to get them. */
-const send: Send = (url, init) => fetch(url, { redirect: 'error', ...init })
+const send: Fetch = (url, init) => fetch(url, { redirect: 'error', ...init })
 
 /** The codes of `fetch()` for a connection that was closed. */
 const closed = new Set<unknown>(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'])

@@ -63,7 +63,7 @@ export function createTranslator(
     /** @param language - any tag; an unknown one is looked up like a language range */
     translate(key: MessageKey, language: string): LocalizedText {
       const { tag, catalogue } = lookup(languages, language) ?? fallback
-      // The English text may be the app's own.
+      // The app may have replaced the English text, so it is asked before the built-in one.
       const found = catalogue[key] ?? english[key] ?? String(englishOf(key))
       const text = found.replace(/\{(\w+)\}/g, (all, name: string) => values[name] ?? all)
       return { text, language: catalogue[key] === undefined ? 'en' : tag }

@@ -68,10 +68,7 @@ export function pluginRouteOf(options: object): PluginRoute | undefined {
   return (options as { readonly [kPluginRoute]?: PluginRoute })[kPluginRoute]
 }
 
-export function markPluginRoute<Options extends object>(
-  route: PluginRoute,
-  options: Options,
-): Options {
+export function markPluginRoute<Options extends object>(route: PluginRoute, options: Options) {
   return { ...options, [kPluginRoute]: route }
 }
 

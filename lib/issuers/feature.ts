@@ -10,7 +10,7 @@ import { askForUser, requireTrust } from '../users/user.js'
 import { isJwt, IssuerVerifier } from './verifier.js'
 import type { FastifyRequest } from 'fastify'
 import type { Feature, FeatureContext, Registration } from '../feature.js'
-import type { Send } from '../http/fetch.js'
+import type { Fetch } from '../http/fetch.js'
 import type { Introspection } from './introspection/introspection.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { AuthnOptions } from '../../types/options.js'
@@ -33,7 +33,7 @@ export interface IssuersTesting {
   replace(
     name: string,
     makeKeys: (issuer: ResolvedIssuer) => object,
-    send: Send,
+    send: Fetch,
   ): ResolvedIssuer | undefined
   /** What the options `roles` and `scopes` of an issuer find in claims. */
   grantsOf(authenticator: Authenticator, claims: JwtClaims): Grants | null | undefined
@@ -45,7 +45,7 @@ export function create(context: FeatureContext<Resolved>): Feature {
   const taken = Object.keys(options.authenticators)
   const given = options.jwt?.tokenCache
   const cache = given !== false && withDefaults(defaults.tokenCache, given)
-  const { audience } = (resolvedBefore.resource ?? {}) as Partial<Pick<ResolvedIssuer, 'audience'>>
+  const audience = resolvedBefore.resource?.audience
   let registrations: readonly Registration[] = []
   const isForeign = (request: FastifyRequest): boolean =>
     registrations.some(({ features }) => features.some((each) => isForOther(each, request)))

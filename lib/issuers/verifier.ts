@@ -69,11 +69,7 @@ export class IssuerVerifier {
 }
 
 /** The result is cached, so nothing is checked here that depends on the time. */
-function verifySignature(
-  token: string,
-  issuer: ResolvedIssuer,
-  { keys }: IssuerKeys,
-): VerifiedToken {
+function verifySignature(token: string, issuer: ResolvedIssuer, { keys }: IssuerKeys) {
   const { kid, alg } = readHeader(token, issuer)
   const key = keys.get(kid)
   if (key === undefined) throw invalidToken(unknownKid)
@@ -88,10 +84,7 @@ function verifySignature(
 const foreignClaims = ['at_hash', 'c_hash', 'events']
 
 /** The audience of an ID token is the client, which may be this app. */
-export function requireAccessToken(
-  claims: JwtClaims,
-  { audience, audienceClaim }: ResolvedIssuer,
-): void {
+export function requireAccessToken(claims: JwtClaims, { audience, audienceClaim }: ResolvedIssuer) {
   checkKind(claims)
   const foreign = foreignClaims.find((claim) => Object.hasOwn(claims, claim))
   if (foreign !== undefined) throw invalidToken(`claim ${foreign}`)

@@ -122,14 +122,15 @@ export function takeAttempt(
   const starts = start.startsWith('__Host-') ? [start] : [`__Host-${start}`, start]
   const names = starts.map((each) => cookieName(each, state))
   const name = names.find((each) => cookieOf(reply.request, each) !== null)
-  if (!name) throw noAttempt('no cookie of this attempt: did it begin on another host?')
+  if (!name) throw attemptInvalid('no cookie of this attempt: did it begin on another host?')
   const value = cookieOf(reply.request, name)
   const attempt = typeof value === 'string' ? attemptOf(provider, value) : null
-  if (attempt?.state !== state) throw noAttempt('state or the cookie of this attempt was changed')
-  if (attempt.isOver) throw noAttempt('the attempt has expired')
+  if (attempt?.state !== state)
+    throw attemptInvalid('state or the cookie of this attempt was changed')
+  if (attempt.isOver) throw attemptInvalid('the attempt has expired')
   void reply.header('set-cookie', cookieLine(name, '', 0))
   return attempt
 }
 
-export const noAttempt = (cause: unknown): Error =>
+export const attemptInvalid = (cause: unknown): Error =>
   rejection('auth.login-expired', { code: 'ERR_AUTH_LOGIN_STATE', cause })

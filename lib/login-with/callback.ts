@@ -28,27 +28,22 @@ const knownErrors =
 /** Ends a login or a link, to which the provider has led the browser back. */
 export function callback(routes: Routes): Work {
   const { registration, provider, returnTo, cookieStart } = routes
-  const { rejectThrottledToken, countRejectedToken } = registration.attempts
   return async (request, reply, started) => {
     const query = queryOf(request)
     const state = query.getAll('state').join()
     const attempt = takeAttempt(provider.options, state, cookieStart(request), reply)
     const token = readToken(routes, attempt.link)
-    // Each attempt has a name of its own, so that only its address has a limit.
-    const counted = `login ${state}`
-    const found = await provider.exchanges.run(request, async () => {
-      // Checked when its turn comes, since callbacks before it may have failed.
-      await rejectThrottledToken(counted, request)
-      try {
-        const metadata = await provider.metadata()
-        const sendsIssuer = Boolean(metadata.authorization_response_iss_parameter_supported)
-        checkParameters(query, sendsIssuer, metadata.issuer)
-        return await exchange(provider, metadata, query, attempt, routes.redirectUri(request))
-      } catch (error) {
-        if (isFailure(error)) await countRejectedToken(counted, request)
-        throw error
-      }
-    })
+    const counts = { isWrong: isFailure, isAsked: true }
+    const work = async (): Promise<Exchanged> => {
+      const metadata = await provider.metadata()
+      const sendsIssuer = Boolean(metadata.authorization_response_iss_parameter_supported)
+      checkParameters(query, sendsIssuer, metadata.issuer)
+      return exchange(provider, metadata, query, attempt, routes.redirectUri(request))
+    }
+    // The throttle is asked when its turn comes, since callbacks before it may have failed.
+    const found = await provider.exchanges.run(request, () =>
+      registration.attempts.counting(counts, { token: state }, request, work),
+    )
     if (isGone(request)) throw ABANDONED
     if (token === null || token.proved !== undefined) {
       const asked = await logIn(routes, found, token, request, reply, started)
@@ -94,7 +89,7 @@ async function logIn(
   const user = await findUser(userService as UserService, username, request, timeout)
   if (user === null) throw unknownUser('user not found')
   if (isGone(request)) throw ABANDONED
-  const found = { username, user, started, confirm: async () => undefined }
+  const found = { username, user, started }
   const authentication = { time: authTime, amr: amrOf(options, claims) }
   const isSame = session !== null && (await isOf(registration, session, found, request))
   const login = { ...found, ...(isSame ? replacing(session, authentication) : { authentication }) }

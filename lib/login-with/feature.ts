@@ -30,11 +30,9 @@ export type LoginWithTesting = ReadonlyMap<string, { provider: Provider; path: s
 export function create(context: FeatureContext<Resolved>): Feature {
   const { app, registration, resolved, resolvedBefore, options, log } = context
   const { sessions, userService, login } = options
-  const cookies = resolvedBefore.cookies as CookieSettings | undefined
+  const { cookies } = resolvedBefore
   const needs = { sessions, cookies, userService, login }
-  requireOptions('loginWith', needs, {
-    login: 'Set it, such as login: { passwords: false }.',
-  })
+  requireOptions('loginWith', needs, { login: 'Set it, such as login: { passwords: false }.' })
   const all = resolved.providers.map((each) => ({ ...each, registration }))
   const opened = all.map((each) => new Provider(each, resolved.client, log))
   const { path } = login as ResolvedLogin

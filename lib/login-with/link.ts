@@ -10,7 +10,7 @@ import { hasStrongFactor, isListed, loggedOut, requireProof } from '../login/pro
 import { checkBody } from '../login/schema.js'
 import { issuedAt } from '../login/token.js'
 import { findUserOf, requireUser, withUserTimeout } from '../users/user.js'
-import { noAttempt, type TokenUntil } from './attempt.js'
+import { attemptInvalid, type TokenUntil } from './attempt.js'
 import { isPath } from '../login/return-to.js'
 import type { Exchanged } from './exchange.js'
 import type { Routes } from './provider.js'
@@ -105,7 +105,7 @@ export function readToken({ registration, provider, method, path }: Routes, text
     return token
   } catch (error) {
     const { code = 'it is of another provider or registration' } = error as { code?: string }
-    throw noAttempt(`the token of the attempt: ${code}`)
+    throw attemptInvalid(`the token of the attempt: ${code}`)
   }
 }
 
@@ -120,7 +120,7 @@ export async function link(
   const { options } = provider
   const user = await userOf(routes, token, request).catch((error: unknown) => {
     const isRejected = isAuthenticationError(error) && error.statusCode === 401
-    throw isRejected ? noAttempt(error.cause ?? error.code) : error
+    throw isRejected ? attemptInvalid(error.cause ?? error.code) : error
   })
   const ask = async (): Promise<boolean> => {
     const result: unknown = await options.link?.(claims, user, request, tokens)

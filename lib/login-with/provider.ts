@@ -3,7 +3,7 @@ import type { Configuration, ExportedJWKSCache, ServerMetadata } from 'openid-cl
 import { signingMethods } from '../common/algorithms.js'
 import { channelOf } from '../events.js'
 import { metadataAddress } from '../http/address.js'
-import { FetchError, fetchMetadata, type Send } from '../http/fetch.js'
+import { FetchError, fetchMetadata, type Fetch } from '../http/fetch.js'
 import { Renewed, unavailable, type Outcome } from '../http/renewed.js'
 import { Lookups } from '../throttle/lookups.js'
 import type { ResolvedProvider } from './options.js'
@@ -16,7 +16,7 @@ const fresh = 60 * 60_000
 /** Fetches and holds the metadata of a provider (OpenID Connect Discovery §3). */
 export class Provider extends Renewed<ServerMetadata> {
   /** Replaced by the test kit. */
-  send: Send | undefined = undefined
+  send: Fetch | undefined = undefined
   /** The callbacks whose codes are exchanged: anybody can make up some, and each takes a connection. */
   readonly exchanges = new Lookups(128)
   keys: { readonly jwks: ExportedJWKSCache['jwks']; readonly fetchedAt: number } | null = null
@@ -69,7 +69,7 @@ export class Provider extends Renewed<ServerMetadata> {
   }
 
   /** For the test kit: from now on, this function gets all requests to the provider. */
-  replace(send: Send): void {
+  replace(send: Fetch): void {
     this.send = send
     this.reset(null)
   }

@@ -61,12 +61,14 @@ const confirm: Handle = async ({ registration, ways }, body, request, reply, sta
     throw insufficient({ mfa: true, fresh: recent }, `${way.name} is less than the session proves`)
   }
   await requireAlive(registration, request)
-  const proved = await guess(registration, request, own, way.name, (isLast) =>
-    way.proves.check(own, body as never, request, isLast),
+  const { counts = null } = way.proves
+  const check = (isLast: boolean) => way.proves.check(own, body as never, request, isLast)
+  const proved = await registration.attempts.counting(counts, body, request, () =>
+    guess(registration, request, own, way.name, check),
   )
   const authentication = { amr: [...new Set([...amr, ...way.amr])], isRenewed: true }
   const confirm = async (): Promise<void> => {
-    await proved.confirm()
+    await proved.confirm?.()
     await requireAlive(registration, request)
   }
   const login = { ...proved, confirm, username, started, authentication, replaces: sid }
@@ -111,7 +113,7 @@ export function confirmRoutes(registration: Registration, login: ResolvedLogin):
     authenticator: 'confirm',
     kindOf: (_path, summary) => (summary.startsWith('Show') ? 'methods' : 'confirm'),
     logins: [confirm],
-    open: [],
+    counts: null,
     own: [
       [`GET ${path}`, 'Show what the session has proved', show, null, shown],
       [`POST ${path}`, 'Confirm that it is you', confirm, properties, confirmed],

@@ -5,6 +5,7 @@ import { sendBody } from './finish.js'
 import { moveRoutes } from './route.js'
 import { checkBody } from './schema.js'
 import type { Registration } from '../feature.js'
+import type { Counted } from '../throttle/attempts.js'
 import type { Authenticator } from '../../types/authenticator.js'
 
 interface Tools {
@@ -34,15 +35,16 @@ interface Table<Handle> {
   readonly option: string
   readonly authenticator: string
   kindOf(path: string, summary: string): string
-  /** The handlers that log the user in. */
+  /** What counts for the address of the client, and where. Passwords and codes count for their user, by `lib/login/`. */
+  readonly counts: (Counted & { readonly at: readonly Handle[] }) | null
   readonly logins: readonly Handle[]
   /** Whether a request without a body has the body `{}`. */
   readonly mayLackBody?: boolean
-  readonly open: readonly Row<Handle>[]
+  readonly open?: readonly Row<Handle>[]
   /** The handlers of {@link open} that want to know whether a user is logged in. */
   readonly seeing?: readonly Handle[]
   /** The routes for a session of the user. */
-  readonly own: readonly Row<Handle>[]
+  readonly own?: readonly Row<Handle>[]
   /** The responses of all of {@link own}, where they differ from those of most options. */
   readonly ofOwn?: Responses
 }
@@ -59,7 +61,7 @@ export function featureRoutes<Own extends Tools, Body>(
   tools: Own,
   table: Table<HandleOf<Own, Body>>,
 ): PluginRoute[] {
-  const { option, authenticator, open, own, seeing = [] } = table
+  const { option, authenticator, open = [], own = [], seeing = [], counts } = table
   const { routeOptions } = tools.resolved
   const accepts = [tools.registration.authenticators.get('jwt') as Authenticator]
   return [...open, ...own].map((row) => {
@@ -90,7 +92,10 @@ export function featureRoutes<Own extends Tools, Body>(
       options: { ...routeOptions, ...sharedOptions(routeOptions, { summary }) },
       async work(request, reply, started) {
         void reply.header('cache-control', 'no-store')
-        const body = await handle(tools, read(request.body), request, reply, started)
+        const content = read(request.body)
+        const counted = counts?.at.includes(handle) ? counts : null
+        const work = () => handle(tools, content, request, reply, started)
+        const body = await tools.registration.attempts.counting(counted, content, request, work)
         return body === null ? reply.code(204).send() : sendBody(reply, body)
       },
     }

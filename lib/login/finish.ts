@@ -76,7 +76,7 @@ function askAgain(
   login: FinishedLogin,
 ) {
   return async (): Promise<void> => {
-    await login.confirm()
+    await login.confirm?.()
     const user = await findUserOf(options, login.username, request)
     if (user !== null && !secondFactor?.isOn(user)) return
     const wasOn = user !== null && secondFactor?.isOn(login.user)

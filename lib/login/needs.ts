@@ -5,7 +5,7 @@ import type { ResolvedLogin } from '../options/resolve.js'
 import type { StepKeys } from '../tokens/step.js'
 
 /** The login of a feature that stores what belongs to a `sub`. @param why - it needs `login.subject` @throws ERR_AUTH_OPTION */
-export function loginFor(
+export function requireLogin(
   option: string,
   { app, options: { sessions, userService, login }, jwtService: service }: FeatureContext,
   why: string,

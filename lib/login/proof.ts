@@ -51,10 +51,7 @@ export async function requireProof(
   return own
 }
 
-export async function hasStrongFactor(
-  { strongFactors }: Registration,
-  user: object,
-): Promise<boolean> {
+export async function hasStrongFactor({ strongFactors }: Registration, user: object) {
   for (const has of strongFactors) if (await has(user)) return true
   return false
 }
@@ -65,10 +62,7 @@ export const loggedOut = (cause: string): Error => rejection('auth.logged-out', 
  * Called directly before the app stores something: another process may have revoked the session since the request began,
  * and this one not have heard of it. @throws (rejects) ERR_AUTH_JWT_INVALID, ERR_AUTH_STORE_UNAVAILABLE
  */
-export async function requireAlive(
-  registration: Registration,
-  request: FastifyRequest,
-): Promise<void> {
+export async function requireAlive(registration: Registration, request: FastifyRequest) {
   // The sessions of `actingAs()` are in no store.
   if (testGrants.has(request)) return
   const own = requireOwnSession(registration, request)
@@ -80,11 +74,7 @@ export async function requireAlive(
   for (const each of tokenChecks) each.user?.(user, localClaimsOf(request) as OwnClaims)
 }
 
-/** Whether the store has a session. */
-export async function isListed(
-  { app }: Registration,
-  { sub, sid }: Pick<Own, 'sub' | 'sid'>,
-): Promise<boolean> {
+export async function isListed({ app }: Registration, { sub, sid }: Pick<Own, 'sub' | 'sid'>) {
   const sessions = await app.authn.sessions.list(sub)
   return sessions.some((each) => each.sid === sid)
 }

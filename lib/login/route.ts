@@ -92,7 +92,7 @@ function loginRoute(registration: Registration, login: ResolvedLogin): PluginRou
 }
 
 export const moveRoutes =
-  'Move the routes of fastify-authn with login: { path }, which also moves refresh and logout, login: { refreshPath } or login: { logoutPath }, or leave all of them out with login: false.'
+  'Move the routes of fastify-authn with login: { path }, which also moves refresh and logout, or leave all of them out with login: false.'
 
 /** The first of the `examples` in the app's schema of the body, whose other members are not used. */
 function exampleOf(schema: FastifySchema | undefined): object | undefined {

@@ -1,4 +1,4 @@
-import { Errors } from '@sinclair/typebox/errors'
+import { Errors, ValueErrorType, type ValueError } from '@sinclair/typebox/errors'
 import * as Type from '@sinclair/typebox/type'
 import { firstError, stepsTo } from '../options/check.js'
 import { isTooLong, isUsableName } from '../users/user.js'
@@ -6,12 +6,18 @@ import { isTooLong, isUsableName } from '../users/user.js'
 /** @throws Error for the first problem of a body */
 export function checkBody(schema: Type.TObject, body: unknown): void {
   const error = firstError(Errors(schema, body))
-  if (error === undefined) return
-  const { value } = error
-  const { type, minLength, maxLength } = error.schema
-  const isString = type === 'string' && typeof value === 'string'
-  const length = value === '' ? `fewer than ${minLength}` : `more than ${maxLength}`
-  throw invalidBody(stepsTo(error), isString ? `NOT have ${length} characters` : `be ${type}`)
+  if (error !== undefined) throw invalidBody(stepsTo(error), problemOf(error))
+}
+
+function problemOf({ type: problem, message, schema }: ValueError): string {
+  const { type, minLength, maxLength, description } = schema
+  if (problem === ValueErrorType.StringMinLength)
+    return `NOT have fewer than ${minLength} characters`
+  if (problem === ValueErrorType.StringMaxLength)
+    return `NOT have more than ${maxLength} characters`
+  if (message === `Expected ${type}`) return `be ${type}`
+  // Other keywords have many forms, and the value is not quoted: it may be a secret.
+  return description === undefined ? `match its schema (${message})` : `be ${description}`
 }
 
 function invalidBody(path: readonly string[], problem: string): Error {
@@ -19,7 +25,6 @@ function invalidBody(path: readonly string[], problem: string): Error {
   return Object.assign(error, { code: 'FST_ERR_VALIDATION', statusCode: 400 })
 }
 
-/** The body of a login that asks for a second factor. */
 export const askedSchema = Type.Object(
   { secondFactor: Type.Object({ token: Type.String(), expiresIn: Type.Integer() }) },
   { description: 'The user has a second factor: a token for the route that takes the code.' },

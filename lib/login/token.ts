@@ -39,7 +39,7 @@ export function tokenIssuer(
       throw rejectionOrFault('ERR_AUTH_TOKEN_FUNC', error)
     })
     // Without a check, a token is valid until it expires whatever changes, so nothing has to be confirmed.
-    if (tokenFunc !== undefined || tokenChecks.length > 0) await attempt.confirm()
+    if (tokenFunc !== undefined || tokenChecks.length > 0) await attempt.confirm?.()
     return tokens
   }
 }

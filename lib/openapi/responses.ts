@@ -38,10 +38,7 @@ export function responsesOf(policy: RoutePolicy, methods: readonly string[]): Re
 }
 
 /** The responses of one of the plugin's own routes, as {@link responsesOf} has them. */
-export function pluginResponses(
-  { notes, method }: PluginRoute,
-  registration: Registration,
-): Responses {
+export function pluginResponses({ notes, method }: PluginRoute, registration: Registration) {
   const { features, options, errorBody } = registration
   const rejection = rejectionSchema(registration)
   const responses = {
@@ -89,10 +86,7 @@ function rejectionSchema({ errorBody, errorSchema }: Registration): object {
 }
 
 /** Unique, for generated clients: `login`, or by the path if another registration or the app has that: `adminLogin`. */
-export function operationIdOf(
-  { kind }: PluginRoute,
-  { url, all }: DeclaredRoute,
-): string | undefined {
+export function operationIdOf({ kind }: PluginRoute, { url, all }: DeclaredRoute) {
   const words = url.split(/[^a-z\d]+/i).filter((word) => word !== '')
   if (words.at(-1) !== kind) words.push(kind)
   const isOnly = all.filter(({ options }) => pluginRouteOf(options)?.kind === kind).length === 1

@@ -19,7 +19,7 @@ type Schemes = Record<string, { readonly type?: string }>
 /** A security requirement: scopes by the name of a scheme (OpenAPI 3.1 §4.8.30). */
 export type Requirement = Readonly<Record<string, readonly string[]>>
 
-/** The descriptions of each scheme that was added here, since authenticators of other routes may share it. */
+/** The texts that this module has put into a scheme, to join those of several authenticators. */
 const described = new WeakMap<object, readonly string[]>()
 
 const usualNames = new Map(Object.entries({ basic: 'basicAuth', bearer: 'bearerAuth' }))

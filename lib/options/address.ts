@@ -8,12 +8,7 @@ export function quotedAddress(address: string): string {
 }
 
 /** See {@link secureAddress}. The identifier of an issuer has no query (RFC 8414 §2). @throws ERR_AUTH_OPTION */
-export function checkAddress(
-  option: string,
-  address: string,
-  isIssuer: boolean,
-  remedy = '',
-): void {
+export function checkAddress(option: string, address: string, isIssuer: boolean, remedy = '') {
   if (secureAddress(address) !== null && !(isIssuer && address.includes('?'))) return
   wrongOption(
     `option "${option}": found ${quotedAddress(address)}, expected an address with https (http only to a loopback address), without credentials${isIssuer ? ', query' : ''} and fragment.${remedy}`,

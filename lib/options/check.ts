@@ -163,11 +163,7 @@ export const whole = (minimum: number, maximum: number, note = '') => {
 
 /** Seconds. The maximum also catches values that were meant as milliseconds. */
 export const seconds = (maximum: number) =>
-  Type.Number({
-    exclusiveMinimum: 0,
-    maximum,
-    description: `seconds, above 0, ${maximum} at most`,
-  })
+  Type.Number({ exclusiveMinimum: 0, maximum, description: `seconds, above 0, ${maximum} at most` })
 
 /** Ten years of 365 days, in seconds. */
 export const longestExpiry = 315_360_000

@@ -27,8 +27,8 @@ export const defaults = {
     routeOptions: {} as Omit<RouteShorthandOptions, 'validatorCompiler' | 'attachValidation'>,
   },
   /**
-   * `maxCost` takes about 0.8 s on a core of 2024, and `maxMemory` is in KiB. The default of `concurrency` depends on
-   * the machine: see `defaultConcurrency` in passwords/queue.ts.
+   * `maxCost` takes about 0.8 s on a core of 2024, and `maxMemory` is in KiB. `concurrency` is no option: without a
+   * number, which tests set here, it depends on the machine (`defaultConcurrency` in passwords/queue.ts).
    */
   hashing: {
     maxCost: 14,

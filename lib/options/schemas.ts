@@ -29,13 +29,9 @@ export const basicSchema = strict(
   'an object with username and password',
 )
 
-const ownPath = text('a path that begins with /', { pattern: '^/', quoted: true })
-
 const login = options({
-  path: ownPath,
+  path: text('a path that begins with /', { pattern: '^/', quoted: true }),
   passwords: flag,
-  refreshPath: ownPath,
-  logoutPath: ownPath,
   usernameField: fieldName,
   passwordField: fieldName,
   signingMethod,
@@ -57,10 +53,7 @@ const throttle = options({
   keyPrefix: text('a non-empty string'),
 })
 
-const requireMarks = options({
-  except: anyFunction('a function (route)'),
-  middleware: flag,
-})
+const requireMarks = options({ except: anyFunction('a function (route)'), middleware: flag })
 
 const access = options({
   scopesOf: anyFunction('a function (user, request) that returns the scopes'),
@@ -75,9 +68,7 @@ export const pluginSchema = (ofFeatures: readonly string[]) =>
       passwordField: fieldName,
       maxPasswordBytes: Type.Union(
         [Type.Literal(false), Type.Integer({ minimum: 1, maximum: 4096 })],
-        {
-          description: 'false, or bytes from 1 to 4096',
-        },
+        { description: 'false, or bytes from 1 to 4096' },
       ),
       // Checked by resolveHashing in lib/passwords/hashing.ts, since each algorithm has its own limits.
       hashing: Type.Any(),
@@ -87,9 +78,7 @@ export const pluginSchema = (ofFeatures: readonly string[]) =>
       access,
       authenticator: Type.Union(
         [nonEmpty, Type.Array(nonEmpty, { minItems: 1 }), Type.Object({})],
-        {
-          description: 'an authenticator, the name of one, or an array of names',
-        },
+        { description: 'an authenticator, the name of one, or an array of names' },
       ),
       authenticators: byName(authenticatorSchema, 'an object of authenticators by name'),
       // Checked by parseMark in lib/marks/mark.ts, whose errors name the place of the mark.

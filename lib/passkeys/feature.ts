@@ -1,9 +1,9 @@
 import { acceptSameTokens } from '../authenticators/shared-keys.js'
 import { wrongOption } from '../errors/errors.js'
-import { loginFor } from '../login/needs.js'
+import { requireLogin } from '../login/needs.js'
 import { resolvePasskeys } from './options.js'
 import { use, type Body } from './handlers.js'
-import { answer, passkeyRoutes } from './routes.js'
+import { answer, counts, passkeyRoutes } from './routes.js'
 import { ceremonyTokens } from './tokens.js'
 import { PasskeyTools } from './tools.js'
 import { verifierOf } from './verify.js'
@@ -29,7 +29,7 @@ export async function resolve(given: PasskeysOptions<object>) {
 export function create(context: FeatureContext<Resolved>): Feature {
   const { resolved } = context
   const why = 'passkeys keep this name of their user for ever.'
-  const { path, keys } = loginFor('passkeys', context, why)
+  const { path, keys } = requireLogin('passkeys', context, why)
   const tokens = ceremonyTokens(keys)
   const verifier = verifierOf(resolved)
   const { mfa, amr } = resolved.options
@@ -47,9 +47,10 @@ export function create(context: FeatureContext<Resolved>): Feature {
         isOffered: ({ user }) => hasSome(user),
         proves: {
           body: answer,
-          async check(own, body: Body, request, isLast) {
-            const { user } = await use(tools, own, body, request, !isLast)
-            return { user, confirm: async () => undefined }
+          counts,
+          async check(own, body: Body, request) {
+            const { user } = await use(tools, own, body, request)
+            return { user }
           },
         },
       },

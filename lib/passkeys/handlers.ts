@@ -42,50 +42,33 @@ export const loginOptions: Handle = async (tools, _body, request) => {
 export const logIn: Handle = async (tools, body, request, reply, started) => {
   const { user, sub: username } = await use(tools, null, body, request)
   const { amr } = tools.resolved
-  const login = { username, user, started, confirm: async () => undefined, authentication: { amr } }
+  const login = { username, user, started, authentication: { amr } }
   return finishLogin(tools.registration, request, reply, login)
 }
 
-/**
- * Verifies a response, and uses its challenge up. Where too many of this client were wrong, it is rejected: each costs a
- * look-up.
- * @param known - the user of a session; null where the response tells the user
- * @param isCounted - whether a wrong one counts
- */
+/** Verifies a response, and uses its challenge up. @param known - the user of a session; null where the response tells it */
 export async function use(
   tools: PasskeyTools,
   known: Owner | null,
   { token, response }: Body,
   request: FastifyRequest,
-  isCounted = true,
 ): Promise<Owner> {
-  const { tokens, verifier, registration } = tools
-  const { attempts } = registration
-  // Each token has a name of its own, so that only its address has a limit.
-  const counted = `passkey ${digestOf(token)}`
-  await attempts.rejectThrottledToken(counted, request)
-  try {
-    const challenge = tokens.read(token)
-    const assertion = verifier.readAssertion(response)
-    const owner = known ?? (await tools.ownerOf(assertion.response.userHandle, request))
-    let verified: Awaited<ReturnType<typeof verifier.used>> | undefined
-    await tools.swap(owner, assertion.id, async (passkey) => {
-      const used = usedWith(passkey, challenge)
-      // Once: what others have changed meanwhile is no part of it.
-      verified ??= await verifier.used(assertion, token, passkey)
-      const { counter } = verified
-      if (counter <= passkey.counter && counter + passkey.counter > 0) warn(request, owner)
-      const at = Number.parseInt(challenge, 10)
-      return { ...passkey, ...verified, at, used, lastUsed: new Date().toISOString() }
-    })
-    tools.tell('used', owner, assertion.id, request)
-    return owner
-  } catch (error) {
-    const { code } = error as { code?: unknown }
-    if (isCounted && code === 'ERR_AUTH_PASSKEY_INVALID')
-      await attempts.countRejectedToken(counted, request)
-    throw error
-  }
+  const { tokens, verifier } = tools
+  const challenge = tokens.read(token)
+  const assertion = verifier.readAssertion(response)
+  const owner = known ?? (await tools.ownerOf(assertion.response.userHandle, request))
+  let verified: Awaited<ReturnType<typeof verifier.used>> | undefined
+  await tools.swap(owner, assertion.id, async (passkey) => {
+    const used = usedWith(passkey, challenge)
+    // Once: what others have changed meanwhile is no part of it.
+    verified ??= await verifier.used(assertion, token, passkey)
+    const { counter } = verified
+    if (counter <= passkey.counter && counter + passkey.counter > 0) warn(request, owner)
+    const at = Number.parseInt(challenge, 10)
+    return { ...passkey, ...verified, at, used, lastUsed: new Date().toISOString() }
+  })
+  tools.tell('used', owner, assertion.id, request)
+  return owner
 }
 
 /** Passkeys that were synchronized or imported, and two pages at once, look the same as a copied key. */
@@ -179,11 +162,7 @@ export const remove: Handle = async (tools, body, request) => {
 }
 
 /** @throws (rejects) ERR_AUTH_FORBIDDEN for a user who has as many as are allowed, `added` not counted */
-async function listWithRoom(
-  tools: PasskeyTools,
-  owner: Owner,
-  added = 0,
-): Promise<readonly Passkey[]> {
+async function listWithRoom(tools: PasskeyTools, owner: Owner, added = 0) {
   const passkeys = await tools.list(owner)
   if (passkeys.length < tools.resolved.most + added) return passkeys
   throw rejection('auth.forbidden', { cause: 'as many passkeys as passkeys.most allows' })
@@ -195,7 +174,6 @@ function nameOf({ name = '' }: Body): string {
   return badRequest('body/name must be text without control characters')
 }
 
-/** What a page gets. */
 function shown({ id, transports, aaguid, backedUp, name, created, lastUsed }: Passkey) {
   return { id, transports, aaguid, backedUp, name, created, lastUsed }
 }

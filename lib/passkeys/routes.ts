@@ -11,6 +11,11 @@ const name = Type.String({ maxLength: 64 })
 const response = Type.Object({}, { description: 'What `toJSON()` of the credential returns.' })
 export const answer = { token, response }
 
+export const counts = {
+  isWrong: ({ code }: { readonly code?: unknown }) => code === 'ERR_AUTH_PASSKEY_INVALID',
+  isAsked: true,
+}
+
 const text = Type.String()
 const shown = Type.Object(
   {
@@ -45,6 +50,7 @@ export function passkeyRoutes(login: string, tools: PasskeyTools): PluginRoute[]
     option: 'passkeys',
     authenticator: 'passkey',
     kindOf: (_path, summary) => summary.toLowerCase(),
+    counts: { ...counts, at: [logIn] },
     logins: [logIn],
     mayLackBody: true,
     seeing: [loginOptions],

@@ -46,12 +46,11 @@ const schema = options({
   }),
   maxCost: whole(4, 31),
   maxMemory: whole(8192, 16_777_216, ' in KiB: 262144 for 256 MiB'),
-  concurrency: whole(1, 1024),
   maxQueue: whole(0, 1_000_000),
   maxWait: seconds(60),
 })
 
-const ofQueue = ['concurrency', 'maxMemory', 'maxQueue', 'maxWait'] as const
+const ofQueue = ['maxMemory', 'maxQueue', 'maxWait'] as const
 
 /** Checks the option, and adds that of the first registration of its app, which has set the queue for all. */
 export function inheritHashing(first?: HashingOptions, option: unknown = {}): HashingOptions {

@@ -58,7 +58,7 @@ function defaultConcurrency(): number {
 
 /**
  * Limits how many passwords are hashed at once, and how much memory they take. Without it, 64 bcrypts keep file and
- * DNS work of the app waiting for seconds; see bench/flood.ts. The usual queue libraries cannot remove one that waits.
+ * DNS work of the app waiting for seconds. The usual queue libraries cannot remove one that waits.
  */
 export class HashingQueue {
   readonly stats = { running: 0, waiting: 0, rejected: 0, memory: 0, replaced: 0 }

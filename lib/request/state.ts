@@ -107,11 +107,7 @@ export function setAsked(request: FastifyRequest, member: Authenticator): void {
 }
 
 /** @param claims - undefined removes claims that were set before */
-export function setClaims(
-  request: FastifyRequest,
-  claims: JwtClaims | undefined,
-  isLocal = false,
-): void {
+export function setClaims(request: FastifyRequest, claims: JwtClaims | undefined, isLocal = false) {
   const state = ensureState(request)
   state.claims = claims ?? null
   state.isLocal = isLocal

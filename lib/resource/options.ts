@@ -59,3 +59,9 @@ function readIdentifier(member: string, found: string): URL {
     `option "resource${member}": found ${quotedAddress(found)}, expected a URL with https (http only to a loopback address), scheme and host in lower case, without default port, credentials, query, fragment, dot segments, and with no other characters in its path than letters, digits and -._~!$&'+,;=@`,
   )
 }
+
+declare module '../feature.js' {
+  interface ResolvedFeatures {
+    resource: ResolvedResource
+  }
+}

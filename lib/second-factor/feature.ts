@@ -1,7 +1,7 @@
 import { acceptSameTokens } from '../authenticators/shared-keys.js'
 import { isUsableName } from '../users/user.js'
 import { wrongOption } from '../errors/errors.js'
-import { loginFor } from '../login/needs.js'
+import { requireLogin } from '../login/needs.js'
 import { targetOf } from '../login/return-to.js'
 import { wantedLogin } from '../login/route.js'
 import { noClaims } from '../login/token.js'
@@ -21,8 +21,8 @@ export { resolve, schema } from './options.js'
 /** The option `secondFactor`: codes of an authenticator app after a login. @throws ERR_AUTH_OPTION */
 export function create(context: FeatureContext<ResolvedSecondFactor>): Feature {
   const { resolved, resolvedBefore } = context
-  const { path, keys } = loginFor('secondFactor', context, 'what is stored is bound to it.')
-  const cookies = resolvedBefore.cookies as CookieSettings | undefined
+  const { path, keys } = requireLogin('secondFactor', context, 'what is stored is bound to it.')
+  const { cookies } = resolvedBefore
   const tokens = factorTokens(keys)
   const devices = rememberedDevices(resolved, cookies, tokens)
   let tools: SecondFactorTools

@@ -33,6 +33,7 @@ export function secondFactorRoutes(login: string, tools: SecondFactorTools): Plu
     option: 'secondFactor',
     authenticator: 'second-factor',
     kindOf: () => 'second factor',
+    counts: null,
     logins: [logIn, enable],
     open: [[`POST ${below}`, 'Log in with a code', logIn, { token, code, remember }, ended]],
     own: [

@@ -61,7 +61,7 @@ export function sessionsApi(tools: SessionTools, app: FastifyInstance): Sessions
         const options = { code: 'ERR_AUTH_LOGIN_REFUSED', cause: 'user not found' } as const
         if (user === null) throw rejection('auth.forbidden', options)
         const authentication = { amr, time: authTime }
-        const login = { username, user, started, confirm: async () => undefined, authentication }
+        const login = { username, user, started, authentication }
         return await finishLogin(registration, request, reply, login)
       } catch (error) {
         if (isAuthenticationError(error))

@@ -63,7 +63,7 @@ export async function beginSession(
     reportRevoked(tools, request, each.sid, session.sub)
   }
   try {
-    await attempt.confirm()
+    await attempt.confirm?.()
     if (isRevoked()) {
       const key = replaces === undefined ? 'auth.invalid-credentials' : 'auth.logged-out'
       throw rejection(key, { cause: 'sessions revoked meanwhile' })

@@ -42,7 +42,7 @@ export async function revokeReplaced(
     const token = carrier.refreshToken(request)
     if (token === null) return
     const presented = await presentedSession(tools, request, token)
-    await attempt.confirm()
+    await attempt.confirm?.()
     session = (await swapRefreshToken(tools, request, presented, 'login')).session
   } catch (error) {
     // A bad refresh token, or one of too many, must not keep a user with the right password out.

@@ -47,11 +47,8 @@ export async function refreshSession(
     sessionTokens(tools, { sid, claims, level, user, refreshToken, now, remaining })
   const asked = presented.ahead + performance.now() / 1000
   const made = tokensFor(Math.min(endsAt - asked, idle), presented.token)
-  const {
-    refreshToken,
-    session,
-    now: used,
-  } = await swapRefreshToken(tools, request, presented, 'refresh')
+  const swapped = await swapRefreshToken(tools, request, presented, 'refresh')
+  const { refreshToken, session, now: used } = swapped
   // The session was revoked while the store was asked, or earlier, and the store has lost the revocation in a failover.
   if (tools.revocations.has(sid)) return revokeInvalid(tools, sid, 'session revoked')
   tools.counts.refreshed += 1

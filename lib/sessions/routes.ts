@@ -38,7 +38,7 @@ export function sessionRoutes(
         description:
           'Exchanges a refresh token for new tokens. Each refresh token can be used once.',
       }),
-      path: login.refreshPath ?? belowLogin(login.path, 'refresh'),
+      path: belowLogin(login.path, 'refresh'),
       ...handling(sessionBody({ refreshToken: text }, carrier !== bodyCarrier), refresh),
       notes: { responses: { 200: carrier.schema(true), ...rejected } },
     },
@@ -49,7 +49,7 @@ export function sessionRoutes(
         description:
           'Revokes the session of a token, or with `everywhere` all sessions of its user.',
       }),
-      path: login.logoutPath ?? besideLogin(login.path, 'logout'),
+      path: besideLogin(login.path, 'logout'),
       // A logout needs no refresh token, since an access token names the session too.
       ...handling(
         sessionBody({ refreshToken: text, everywhere: Type.Boolean({ default: false }) }, true),

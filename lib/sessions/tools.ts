@@ -11,7 +11,7 @@ import { Revocations } from './revocations.js'
 import { memorySessions } from './stores/memory.js'
 import type { FeatureContext } from '../feature.js'
 import type { LoginOptions } from '../../types/login.js'
-import type { SessionChoice } from '../../types/sessions.js'
+import type { SessionOrUser } from '../../types/sessions.js'
 import type { UserService } from '../../types/user-service.js'
 
 /** Seconds that a call of the store may take. */
@@ -79,7 +79,7 @@ export function isOwnSession({ tag }: Pick<SessionTools, 'tag'>, sid: string): b
 }
 
 /** Revokes one session, or those of a user in the whole family. Other processes follow when the store reports it. */
-export async function revokeSessions(tools: SessionTools, which: SessionChoice): Promise<number> {
+export async function revokeSessions(tools: SessionTools, which: SessionOrUser): Promise<number> {
   const ownerOf = (sid: string) => tools.family.find((each) => isOwnSession(each, sid)) ?? tools
   const owners = 'sub' in which ? tools.family : [ownerOf(which.sid)]
   const counts = await Promise.all(owners.map((each) => revokeOwn(each, which)))
@@ -89,11 +89,7 @@ export async function revokeSessions(tools: SessionTools, which: SessionChoice):
 const mostTurns = 5
 
 /** Revokes the sessions of a user in the whole family but one. */
-export async function revokeOthers(
-  tools: SessionTools,
-  sub: string,
-  except: string,
-): Promise<number> {
+export async function revokeOthers(tools: SessionTools, sub: string, except: string) {
   let revoked = 0
   for (let turn = 0; turn < mostTurns; turn += 1) {
     const stored = await Promise.all(
@@ -110,7 +106,7 @@ export async function revokeOthers(
 
 async function revokeOwn(
   { client, revocations, userRevocations, revocationTtl, instance }: SessionTools,
-  which: SessionChoice,
+  which: SessionOrUser,
 ): Promise<number> {
   if ('sub' in which) userRevocations.set(which.sub, [performance.now(), Date.now()])
   const revoked = await client.call((store) => store.revoke(which, revocationTtl, instance))

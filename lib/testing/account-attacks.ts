@@ -1,15 +1,12 @@
-import { randomBytes, randomInt } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest, LightMyRequestResponse as Response } from 'fastify'
-import { besideLogin, urlOf } from '../login/plugin-routes.js'
-import { registrationOf } from '../request/registration.js'
-import { testingError } from './error.js'
 import { cookiesOf } from './log-in-with.js'
-import { hasTestKit, testingOf } from './plugin.js'
-import { AttackReport, statusProblemOf } from './report.js'
+import { statusProblemOf, type AttackReport } from './report.js'
+import { RouteAttacks, Stopped } from './route-attacks.js'
 import { watchRequest } from './watched.js'
 import type { AccountTools } from '../accounts/tools.js'
-import type { ResolvedLogin } from '../options/resolve.js'
-import type { AccountMail, Accounts } from '../../types/accounts.js'
+import type { Accounts } from '../../types/accounts.js'
+import type { AccountMail } from '../../types/mail.js'
 
 /** The options of `accountAttacks`: what an app needs besides addresses, passwords and links. */
 export interface AccountAttackOptions {
@@ -22,9 +19,6 @@ export interface AccountAttackOptions {
 type Account = { email: string; password: string; headers?: Record<string, string> }
 type Body = Account & { token?: string | undefined }
 type Sent = [name: string, status: number, why: string, path: string, body: object, as?: Account]
-
-/** Ends the attacks, because what follows would prove nothing. Its problem is in the report. */
-export class Stopped extends Error {}
 
 const find = 'findByUsername has to find what is stored by now, by that name and no other'
 /** The most e-mails to an address, which the default limit allows. */
@@ -50,41 +44,32 @@ export async function accountAttacks(
   { create, loginFields }: AccountAttackOptions = {},
 ): Promise<AttackReport> {
   await app.ready()
-  const door = hasTestKit(app) && testingOf<AccountTools>(app, 'accounts')
-  const registration = registrationOf(app)
-  if (!door || !registration) {
-    const expected = 'expected authnTesting and the option "accounts" in the app'
-    return testingError(`accountAttacks: ${expected} (in an inner scope: pass that scope).`)
-  }
-  const login = registration.options.login as ResolvedLogin
-  const report = new AttackReport(login.path, 'accountAttacks')
+  const attacks = new RouteAttacks<AccountTools>(app, 'accountAttacks', 'accounts')
+  const { tools, registration, login, loginUrl, beside, report } = attacks
+  const check = attacks.check.bind(attacks)
   const accounts = new Set<Account>()
   const id = randomBytes(6).toString('hex')
   const addressOf = (letter: string): string => `authn-attack-${id}-${letter}@example.com`
-  let requests = randomInt(2 ** 22)
   let caught: AccountMail[] = []
-  const urlOfPath = (path: string): string =>
-    urlOf(registration.app, path === '' ? login.path : besideLogin(login.path, path))
+  const urlOfPath = (path: string): string => (path === '' ? loginUrl : beside(path))
   const url = urlOfPath('email/confirm')
   const seen = await watchRequest((simulate) => app.inject({ url, method: 'POST', simulate }))
   const request = seen?.request as FastifyRequest
-  const tools: AccountTools = door
   const { sendMail } = tools.mails
   tools.mails.sendMail = (mail) => caught.push(mail)
   const has = (path: string): boolean => app.hasRoute({ method: 'POST', url: urlOfPath(path) })
   try {
-    await play()
-  } catch (error) {
-    if (!(error instanceof Stopped)) throw error
+    return await attacks.run(play)
   } finally {
     await clean().finally(() => (tools.mails.sendMail = sendMail))
   }
-  return report
 
   /** Plays the cases with at most {@link mostMails} e-mails to an address. */
   async function play(): Promise<void> {
     const [a = '', b = '', c = '', d = ''] = ['a', 'b', 'c', 'd'].map(addressOf)
-    const other = await win('sign-up', 'sign-up/finish', [await signUp(a)])
+    const first = await signUp(a)
+    await attacks.all('the link of a sign-up', String(first.token), beside('sign-up/finish'))
+    const other = await win('sign-up', 'sign-up/finish', [first])
     const links = [await signUp(b, ` ${b.toUpperCase()} `), await signUp(b)]
     let account = await win('two sign-ups at once', 'sign-up/finish', links)
     const { token } = await ask('password/forgot', b, [`reset ${b}`])
@@ -122,18 +107,11 @@ export async function accountAttacks(
   async function post(path: string, body: object, as?: Account): Promise<Response> {
     const { email, password } = body as Account
     const fields = { [login.usernameField]: email, [login.passwordField]: password }
-    requests += 1
-    const response = await app.inject({
-      method: 'POST',
-      url: urlOfPath(path),
-      payload:
-        path === ''
-          ? { ...loginFields, ...fields }
-          : { ...create, currentPassword: as?.password, ...body },
-      headers: as?.headers ?? {},
-      // Each request comes from another client, since failures are counted. On loopback, cookies need no prefix.
-      remoteAddress: `127.${[16, 8, 0].map((bits) => (requests >> bits) & 255).join('.')}`,
-    })
+    const payload =
+      path === ''
+        ? { ...loginFields, ...fields }
+        : { ...create, currentPassword: as?.password, ...body }
+    const response = await attacks.post(urlOfPath(path), payload, as?.headers)
     await tools.mails.settled()
     return response
   }
@@ -143,15 +121,6 @@ export async function accountAttacks(
     const response = await post(path, body, as)
     if (!check(name, response, [status], why) && status < 400) throw new Stopped()
     return response
-  }
-
-  function check(name: string, { statusCode: status }: Response, right: number[], why: string) {
-    report.cases += 1
-    const isRight = right.includes(status)
-    const said = status < 400 ? 'let through' : 'rejected'
-    const general = status === 429 || status >= 500 ? statusProblemOf(status, []) : undefined
-    if (!isRight) report.problems.push({ case: name, status, why: general ?? `${said}: ${why}` })
-    return isRight
   }
 
   /** Sends bodies at once, one of which has to win. Then the account is what it says, and nothing from before works. */
@@ -207,7 +176,7 @@ export async function accountAttacks(
     const password = newPassword()
     if (has('sign-up'))
       return { email, password, ...(await ask('sign-up', spelled, [`sign-up ${email}`])) }
-    const accounts = registration?.features.find(({ name }) => name === 'accounts')?.api as Accounts
+    const accounts = registration.features.find(({ name }) => name === 'accounts')?.api as Accounts
     await accounts.invite(spelled, request, { data: create })
     return { email, password, token: caught.at(-1)?.token }
   }

@@ -37,7 +37,7 @@ export const brokenKeys: Readonly<Record<BrokenApiKey, (key: string) => string>>
   malformed: (key) => key.slice(0, -1),
   otherPrefix: (key) => key,
   revoked: (key) => key,
-  secret: (key) => resealed(changeAt(key, key.length - 7)),
+  secret: (key) => withNewChecksum(changeAt(key, key.length - 7)),
   unknown: (key) => key,
 }
 
@@ -73,10 +73,9 @@ export async function mintApiKey(app: ApiKeyApp, options: MintApiKeyOptions): Pr
   return send(issued.key)
 }
 
-/** A key with another character at a place. */
 export function changeAt(key: string, at: number): string {
   return `${key.slice(0, at)}${key[at] === 'x' ? 'y' : 'x'}${key.slice(at + 1)}`
 }
 
 /** A key with the checksum that its other characters need. */
-export const resealed = (key: string): string => sealed(key.slice(0, -6))
+export const withNewChecksum = (key: string): string => sealed(key.slice(0, -6))

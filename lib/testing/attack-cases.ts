@@ -26,7 +26,6 @@ export interface Target {
   readonly watched: Watched | null
   /** An API key that was made for the attack, with the scopes of the route. */
   readonly key: string | undefined
-  /** Gets what cannot be played. */
   readonly leftOut: string[]
   readonly statusOf: (request: AttackCase['request']) => Promise<number | null>
 }
@@ -111,7 +110,7 @@ export function headerCases({ options, good, material, tokens }: Target): Attack
 const asSent = (text: string): string => Buffer.from(text).toString('latin1')
 
 /** Requests without credentials: no header at all, and good credentials in wrong places. */
-export function elsewhereCases({ method, good, watched }: Target): AttackCase[] {
+export function misplacedCases({ method, good, watched }: Target): AttackCase[] {
   const { authorization = '' } = good
   const requests: [string, AttackCase['request']][] = [['no credentials', {}]]
   const [scheme = '', token = ''] = authorization.split(' ')

@@ -1,7 +1,7 @@
 import { formatProblemOf } from '../api-keys/key.js'
-import { brokenKeys, changeAt, mintApiKey, resealed, type BrokenApiKey } from './api-keys.js'
+import { brokenKeys, changeAt, mintApiKey, withNewChecksum, type BrokenApiKey } from './api-keys.js'
 import { lackingNames } from './attack-access.js'
-import { elsewhereCases, headerCases, type AttackCase, type Target } from './attack-cases.js'
+import { misplacedCases, headerCases, type AttackCase, type Target } from './attack-cases.js'
 import { scopeOf } from './attack-options.js'
 
 /** Bad API keys, where a good one is known: one among the good headers, or one that was made. */
@@ -22,13 +22,13 @@ export async function apiKeyCases(target: Target): Promise<AttackCase[]> {
   for (const index of key.split('').keys()) {
     const changed = changeAt(key, index)
     add(`place ${index + 1} changed`, changed, wrong)
-    const valid = resealed(changed)
+    const valid = withNewChecksum(changed)
     if (valid !== key) add(`place ${index + 1} changed, with a right checksum`, valid, wrong)
   }
   if (good.authorization !== `Bearer ${key}`) {
     const material = { ...target.material, token: key }
     const alone = { ...target, good: { authorization: `Bearer ${key}` }, material, tokens: [] }
-    for (const each of [...elsewhereCases(alone), ...headerCases(alone)]) {
+    for (const each of [...misplacedCases(alone), ...headerCases(alone)]) {
       cases.push({ ...each, name: `API key: ${each.name}` })
     }
   }

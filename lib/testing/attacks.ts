@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { scopesOf } from '../users/granted.js'
 import { mintApiKey } from './api-keys.js'
 import { accessCases, enoughOf } from './attack-access.js'
-import { elsewhereCases, headerCases, keyCases, type AttackCase } from './attack-cases.js'
+import { misplacedCases, headerCases, keyCases, type AttackCase } from './attack-cases.js'
 import { badTokens } from './broken.js'
 import { cookieCases } from './attack-cookies.js'
 import { apiKeyCases } from './attack-keys.js'
@@ -22,7 +22,7 @@ import { watchRequest, type Watched } from './watched.js'
 /** Milliseconds that a response may take. */
 const patience = 10_000
 
-const parts = [elsewhereCases, keyCases, headerCases, cookieCases, apiKeyCases, accessCases]
+const parts = [misplacedCases, keyCases, headerCases, cookieCases, apiKeyCases, accessCases]
 
 /**
  * Sends attacks to a route of an app: broken tokens, malformed headers, wrong passwords, cookies and API keys,

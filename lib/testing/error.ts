@@ -5,11 +5,7 @@ export function testingError(message: string): never {
 }
 
 /** The row of a flaw. @throws ERR_AUTH_TESTING for one that is not in the table */
-export function flawOf<Row>(
-  rows: Readonly<Record<string, Row>>,
-  name: string,
-  caller: string,
-): Row {
+export function flawOf<Row>(rows: Readonly<Record<string, Row>>, name: string, caller: string) {
   const expected = Object.keys(rows).join(', ')
   if (Object.hasOwn(rows, name)) return rows[name] as Row
   return testingError(

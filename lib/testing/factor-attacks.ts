@@ -1,18 +1,16 @@
 import { randomBytes, randomInt } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest, LightMyRequestResponse as Response } from 'fastify'
 import { isStored } from '../common/stored.js'
-import { belowLogin, besideLogin, urlOf } from '../login/plugin-routes.js'
-import { sessionOf, Stopped } from './account-attacks.js'
-import { testingError } from './error.js'
-import { hasTestKit, testingOf } from './plugin.js'
-import { AttackReport, statusProblemOf } from './report.js'
+import { sessionOf } from './account-attacks.js'
+import { testingOf } from './plugin.js'
+import { ours, RouteAttacks, Stopped } from './route-attacks.js'
 import { watchRequest, type Watched } from './watched.js'
 import type { Account, AccountTools } from '../accounts/tools.js'
-import type { ResolvedLogin } from '../options/resolve.js'
 import type { SecondFactorTools } from '../second-factor/tools.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { RequestSession } from '../../types/session-api.js'
 import type { FactorAttackOptions } from './attack-options.js'
+import type { AttackReport } from './report.js'
 import type { VirtualPasskey } from './virtual-passkey.js'
 
 type Headers = Record<string, string>
@@ -22,7 +20,6 @@ type Asked = { readonly token: string; readonly publicKey: object }
 const field = 'findByUsername has to return the field of the second factor, by name and by id'
 const swap = 'update has to store, and to compare with "before"'
 const updatePasskey = 'passkeys.update has to store, and to compare with "before"'
-const ours = 'this is a fault of fastify-authn'
 
 /**
  * Tries to get around the second factor of a user by the app's own routes: without a code, with one code several times, by
@@ -40,23 +37,14 @@ export async function factorAttacks(
   { login: forms, code, passkey }: FactorAttackOptions,
 ): Promise<AttackReport> {
   await app.ready()
-  const door = hasTestKit(app) && testingOf<SecondFactorTools>(app, 'secondFactor')
-  if (!door) {
-    return testingError(
-      'factorAttacks: expected authnTesting and the option "secondFactor" in the app (in an inner scope: pass that scope).',
-    )
-  }
-  const { registration, store, resolved } = door
-  const { path, usernameField, passwordField } = registration.options.login as ResolvedLogin
-  const below = (name: string): string => urlOf(registration.app, belowLogin(path, name))
-  const beside = (name: string): string => urlOf(registration.app, besideLogin(path, name))
-  const [loginUrl, last] = [urlOf(registration.app, path), below('second-factor')]
-  const report = new AttackReport(path, 'factorAttacks')
-  let requests = randomInt(2 ** 22)
-  await play().catch((error: unknown) => {
-    if (!(error instanceof Stopped)) throw error
-  })
-  return report
+  const attacks = new RouteAttacks<SecondFactorTools>(app, 'factorAttacks', 'secondFactor')
+  const { registration, below, beside, loginUrl, report } = attacks
+  const { store, resolved } = attacks.tools
+  const { usernameField, passwordField } = attacks.login
+  const last = below('second-factor')
+  const post = attacks.post.bind(attacks)
+  const check = attacks.check.bind(attacks)
+  return attacks.run(play)
 
   async function play(): Promise<void> {
     const token = await half()
@@ -72,20 +60,6 @@ export async function factorAttacks(
     await guess()
   }
 
-  async function post(url: string, payload: object, headers: Headers = {}): Promise<Response> {
-    requests += 1
-    // Each request comes from another client, since failures are counted. On loopback, cookies need no prefix.
-    const remoteAddress = `127.${[16, 8, 0].map((bits) => (requests >> bits) & 255).join('.')}`
-    return app.inject({ method: 'POST', url, payload, headers, remoteAddress })
-  }
-
-  function check(name: string, { statusCode: status }: Answer, right: number[], why: string) {
-    report.cases += 1
-    const problem = statusProblemOf(status, right)
-    if (problem) report.problems.push({ case: name, status, why: `${problem}: ${why}` })
-    return problem === undefined
-  }
-
   /** Logs in with the password. @returns the token of the 202 @throws Stopped */
   async function half(): Promise<string> {
     const response = await post(loginUrl, forms)
@@ -94,10 +68,7 @@ export async function factorAttacks(
   }
 
   async function asOther(token: string): Promise<void> {
-    const headers = { authorization: `Bearer ${token}` }
-    const names = ['setup', 'recovery-codes', 'forget-devices', 'disable']
-    for (const url of [below('confirm'), ...names.map((name) => beside(`second-factor/${name}`))])
-      check(`half a login at ${url}`, await post(url, { code: '000000' }, headers), [401], ours)
+    await attacks.all('half a login', token)
     const refreshed = await post(below('refresh'), { refreshToken: token })
     check('half a login as a refresh token', refreshed, [401], ours)
     const changed = await post(last, { token: `${token}x`, code: '000000' })
@@ -107,13 +78,10 @@ export async function factorAttacks(
   /** Sends one code three times at once, and once more. @returns the response that has won @throws Stopped */
   async function atOnce(token: string): Promise<Response> {
     const body = { token, code: code(), remember: true }
-    const all = await Promise.all([1, 2, 3].map(() => post(last, body)))
-    const again = await post(last, body)
-    const won = all.find(({ statusCode }) => statusCode === 200) ?? again
+    const { won, others } = await fourTimes(() => post(last, body))
     const why = `${swap}; ${field}; code() has to return an unused one`
     if (!check('a right code', won, [200], why)) throw new Stopped()
-    for (const each of [...all, again])
-      if (each !== won) check('one code several times', each, [403], swap)
+    for (const each of others) check('one code several times', each, [403], swap)
     return won
   }
 
@@ -201,13 +169,17 @@ export async function factorAttacks(
       }
       await wrong(`another ${name}`, { token, response: { ...response, response: changed } })
     }
-    const all = await Promise.all([1, 2, 3].map(() => enter({ token, response })))
-    const again = await enter({ token, response })
-    const won = all.find(({ statusCode }) => statusCode === 200) ?? again
+    const { won, others } = await fourTimes(() => enter({ token, response }))
     check('a passkey', won, [200], `${updatePasskey}; passkeys.list has to find what was added`)
-    for (const each of [...all, again])
-      if (each !== won) check('one response several times', each, [403], updatePasskey)
+    for (const each of others) check('one response several times', each, [403], updatePasskey)
     check('a passkey with an older challenge', await enter(old), [200], updatePasskey)
     await wrong('a response that was used before others', { token, response }, 403, updatePasskey)
   }
+}
+
+/** Sends a request three times at once, and once more. */
+async function fourTimes(send: () => Promise<Response>) {
+  const all = [...(await Promise.all([send(), send(), send()])), await send()] as const
+  const won = all.find(({ statusCode }) => statusCode === 200) ?? all[3]
+  return { won, others: all.filter((each) => each !== won) }
 }

@@ -69,12 +69,7 @@ export function headerLike(
 }
 
 /** A token signed by a method, with any header and payload, also where the method does not belong to the key. */
-export function forge(
-  header: unknown,
-  payload: unknown,
-  method: SigningMethod,
-  key: KeyObject,
-): string {
+export function forge(header: unknown, payload: unknown, method: SigningMethod, key: KeyObject) {
   const input = `${encode(header)}.${encode(payload)}`
   return `${input}.${signatureOf(input, method, key).toString('base64url')}`
 }

@@ -15,7 +15,7 @@ import {
   type TokenContent,
 } from './forge.js'
 import { createEngine } from '../tokens/engine.js'
-import type { Send } from '../http/fetch.js'
+import type { Fetch } from '../http/fetch.js'
 import type { IssuersTesting } from '../issuers/feature.js'
 import type { ResolvedIssuer } from '../issuers/options.js'
 import type { SigningMethod } from '../../types/jwt.js'
@@ -71,7 +71,7 @@ export function replacedIssuer(
     }
     return keySetOf(method)
   }
-  const send: Send = async (_, { body }) =>
+  const send: Fetch = async (_, { body }) =>
     Response.json(answerOf(String((body as URLSearchParams).get('token')), method))
   const issuer = testing?.replace(name, makeKeys, send)
   if (issuer === undefined) {

@@ -5,7 +5,7 @@ import type { AttackOptions } from './attack-options.js'
 import type { Bad } from './broken.js'
 import type { TokenContent } from './forge.js'
 
-/** The flaws of opaque tokens: what is changed of a good answer, or the token that the issuer does not know. */
+/** What each flaw changes in a good introspection response; null: the issuer does not know the token. */
 const brokenOpaqueTokens = {
   unknown: null,
   expired: { exp: 1 },

@@ -1,4 +1,5 @@
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
+import { digestOf } from '../common/digest.js'
 import type { ResolvedOptions } from '../options/resolve.js'
 import { Attempt, type AcceptedPasswords } from './attempt.js'
 import { SessionGuesses } from './guesses.js'
@@ -8,6 +9,13 @@ import { sharedCounters, Throttle } from './throttle.js'
 interface Throttles {
   readonly throttle: Throttle | null
   readonly tokens: Throttle | null
+}
+
+/** What counts where a body has a token. Each has a counter of its own, so that only the address has a limit. */
+export type Counted = null | {
+  isWrong(error: { readonly code?: unknown }): boolean
+  /** Whether a client with too many wrong ones is rejected before the next is checked, by a look-up. */
+  readonly isAsked?: boolean
 }
 
 export interface SharedThrottles {
@@ -27,20 +35,31 @@ export async function createAttempts(
   const { throttle, tokens } = await throttlesOf(options, path, app, log)
   const tokenAttempt = (name: string, request: FastifyRequest) =>
     new Attempt({ throttle: tokens, cache: null }, name, '', request)
+  const rejectThrottledToken = async (name: string, request: FastifyRequest): Promise<void> =>
+    tokenAttempt(name, request).rejectIfThrottled(true)
+  const countRejectedToken = async (name: string, request: FastifyRequest): Promise<void> => {
+    await rejectThrottledToken(name, request)
+    await tokenAttempt(name, request).commitFailure()
+  }
   return {
     throttle,
     guesses: new SessionGuesses(throttle?.redis ?? null),
     openAttempt: (username: string, password: string, request: FastifyRequest) =>
       new Attempt({ throttle, cache }, username, password, request),
     /** Counts a refresh token, API key, link or code that was rejected. @throws (rejects) ERR_AUTH_TOO_MANY_ATTEMPTS */
-    countRejectedToken: async (name: string, request: FastifyRequest): Promise<void> => {
-      const attempt = tokenAttempt(name, request)
-      await attempt.rejectIfThrottled(true)
-      await attempt.commitFailure()
-    },
+    countRejectedToken,
     /** @throws (rejects) ERR_AUTH_TOO_MANY_ATTEMPTS where so many were counted that the token is not looked up */
-    rejectThrottledToken: async (name: string, request: FastifyRequest): Promise<void> =>
-      tokenAttempt(name, request).rejectIfThrottled(true),
+    rejectThrottledToken,
+    async counting<T>(of: Counted, body: unknown, request: FastifyRequest, work: () => Promise<T>) {
+      const { token } = (body ?? {}) as { readonly token?: string }
+      if (of === null || token === undefined) return work()
+      const name = digestOf(token)
+      if (of.isAsked) await rejectThrottledToken(name, request)
+      return work().catch(async (error: unknown) => {
+        if (of.isWrong(error as object)) await countRejectedToken(name, request)
+        throw error
+      })
+    },
     stats: () => ({ throttled: (throttle?.throttled ?? 0) + (tokens?.throttled ?? 0) }),
   }
 }

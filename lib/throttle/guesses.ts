@@ -59,7 +59,6 @@ export class SessionGuesses {
     await this.redis?.reward(keyOf(sid, kind))
   }
 
-  /** Deletes the wrong guesses of a kind, after a right one. */
   async forget(sid: string, kind: Guessed): Promise<void> {
     this.memory.delete(keyOf(sid, kind))
     await this.redis?.delete(keyOf(sid, kind))

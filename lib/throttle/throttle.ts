@@ -71,10 +71,7 @@ export class Throttle {
   }
 }
 
-export async function sharedCounters(
-  settings: ResolvedThrottle,
-  log: FastifyBaseLogger,
-): Promise<RedisCounters | null> {
+export async function sharedCounters(settings: ResolvedThrottle, log: FastifyBaseLogger) {
   if (settings.redis === undefined) return null
   const { openRedisCounters } = await import('./redis-counters.js')
   return openRedisCounters(settings, settings.redis, log)

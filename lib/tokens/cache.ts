@@ -24,10 +24,7 @@ export class TokenCache<Verified extends VerifiedToken = VerifiedToken> {
   constructor({ max, maxBytes }: TokenCacheLimits, counts: TokenCounts = { hits: 0, misses: 0 }) {
     this.#max = max
     // `max` is not set: it would allocate all entries at once, which takes 10 ms of startup for 50,000.
-    this.#cached = new LRUCache({
-      maxSize: maxBytes,
-      sizeCalculation: ({ token }) => token.length,
-    })
+    this.#cached = new LRUCache({ maxSize: maxBytes, sizeCalculation: ({ token }) => token.length })
     this.#counts = counts
   }
 

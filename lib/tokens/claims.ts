@@ -65,7 +65,7 @@ function meetsAudience(claims: JwtClaims, accepted: ResolvedRules['audience']): 
  * The claims to sign: those of the caller, plus `nbf` and `exp`, plus `iss` and `aud` where they are configured.
  * @throws ERR_AUTH_CLAIMS when `claims` is not an object, or when `nbf` or `exp` is not a number of seconds
  */
-export function issued(
+export function claimsToSign(
   claims: Readonly<Partial<JwtClaims>>,
   config: Pick<ResolvedJwtConfig, 'issuer' | 'audience' | 'expiry' | 'validAfterField'>,
 ): Record<string, unknown> {

@@ -33,11 +33,12 @@ export interface LoginAttempt {
   /** The `sid` of the session that the new one replaces: if that has been revoked meanwhile, none begins. */
   readonly replaces?: string | undefined
   /**
-   * Called when the tokens are made and stored, so that later changes find them.
+   * Called when the tokens are made and stored, so that later changes find them. Default: nothing can have changed what
+   * the user has shown.
    * @throws (rejects) ERR_AUTH_INVALID_CREDENTIALS where the password was changed, the user was deleted, or all tokens
    * of the user were revoked since the attempt began
    */
-  confirm(): Promise<void>
+  confirm?(): Promise<void>
   /** Called once, last: uses up what the user has shown. So a store that is away costs no code. */
   readonly use?: (() => Promise<void>) | undefined
 }

@@ -12,7 +12,7 @@ import {
 } from '../options/resolve-jwt.js'
 import { check } from '../options/check.js'
 import { tokenHeaderSchema, verifyRulesSchema } from '../options/jwt-schemas.js'
-import { checkClaims, invalidToken, issued } from './claims.js'
+import { checkClaims, claimsToSign, invalidToken } from './claims.js'
 import { fingerprintOf } from './keys/key.js'
 import { KeyStore } from './keys/store.js'
 import type {
@@ -128,7 +128,7 @@ export class JwtService implements JwtServiceLike {
     header: TokenHeaderOptions = {},
   ): string {
     check(tokenHeaderSchema, header, 'generateTokenWithClaims')
-    const payload = issued(claims, this.#config)
+    const payload = claimsToSign(claims, this.#config)
     const sign = this.#store.current.signer(signingMethod, 'generateTokenWithClaims()')
     try {
       return sign(payload, header.typ)

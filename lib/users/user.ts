@@ -85,11 +85,7 @@ export async function requireTrust(
 }
 
 /** Asks a function of an option for a user. @param source - the function, for the error */
-export async function askForUser(
-  ask: () => unknown,
-  timeout: number | undefined,
-  source: string,
-): Promise<object> {
+export async function askForUser(ask: () => unknown, timeout: number | undefined, source: string) {
   try {
     return requireUser(checkUser(await withUserTimeout((async () => ask())(), timeout), source))
   } catch (error) {

@@ -1,4 +1,4 @@
-// Mongoose, Sequelize and TypeORM are packages of the project: test/flows/orms.test.ts has the rest. None of them connects.
+// Logins of users as ORMs read them. None of the ORMs connects to a database.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import Fastify from 'fastify'

@@ -314,6 +314,46 @@ t.test('a link is not of another app with the same keys: the option url is in it
   t.equal(await openLink(same, 'invitation', links.invitation, users), '200 tokens')
 })
 
+t.test('of twenty uses of links at once one wins, and its session stays', async (t) => {
+  const lost = new Set([
+    invalid,
+    '401 ERR_AUTH_JWT_INVALID',
+    // The tenth bad use of one link by one client, and a client of which too many passwords wait to be hashed.
+    '429 ERR_AUTH_TOO_MANY_ATTEMPTS',
+    '503 ERR_AUTH_OVERLOADED',
+  ])
+  for (const [kind, id, mailed, created] of [
+    ['sign-up', 4, 0, 1],
+    ['reset', 1, 1, 0],
+    ['set', 3, 1, 0],
+  ] as const) {
+    const setting = await accountsApp(t, {}, { hashing: { cost: 4, maxQueue: 100 } })
+    const { app, post, me, mails, enter, stored, table, tokenOf } = setting
+    const { users, ...links } = await linksOf(setting)
+    const others = {
+      'sign-up': links.invitation,
+      reset: await tokenOf('/sign-up', { email: 'alice@example.com' }),
+      set: await tokenOf('/password/set', {}, users.carol),
+    }
+    const [url, good] = opened[kind]
+    const passwords = Array.from({ length: 20 }, (_, each) => `${newPassword} ${each}`)
+    const all = await Promise.all(
+      passwords.map((password, each) => {
+        const token = each % 2 === 0 ? links[kind] : others[kind]
+        return post(url, { token, password }, kind === 'set' ? users.carol : {})
+      }),
+    )
+    const answers = all.map(answerOf)
+    const won = answers.indexOf(good)
+    t.equal(answers.filter((answer) => lost.has(answer)).length, 19, answers.join())
+    t.equal((await app.authn.sessions.list(id)).length, kind === 'reset' ? 0 : 1)
+    if (kind !== 'reset') t.equal(await me(bearer(pairOf(all[won] as never).token)), 200)
+    t.equal(await enter(String(stored(id)?.email), String(passwords[won])), 200)
+    t.strictSame([(await mails()).length, table.length], [mailed, 3 + created])
+    t.equal(app.authn.stats().accounts?.created, created)
+  }
+})
+
 t.test('a used link stays used when what it changed is changed back', async (t) => {
   const { send, logIn, tokenOf, stored, table } = await accountsApp(t)
   const headers = await logIn()
@@ -332,4 +372,15 @@ t.test('a used link stays used when what it changed is changed back', async (t) 
   t.equal(await send('/sign-up/finish', { token, password: newPassword }), '200 tokens')
   table.pop()
   t.equal(await send('/sign-up/finish', { token, password: newPassword }), invalid)
+  const set = async () => tokenOf('/password/set', {}, await logIn(3))
+  const [used, unused] = [await set(), await set()]
+  for (const [token, answer] of [
+    [used, '200 tokens'],
+    [used, invalid],
+    [unused, '200 tokens'],
+  ]) {
+    Object.assign(stored(3) as AccountUser, { password: null })
+    const session = await logIn(3)
+    t.equal(await send('/password/change', { token, password: newPassword }, session), answer)
+  }
 })

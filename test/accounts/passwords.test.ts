@@ -1,10 +1,20 @@
-// The rules for new passwords: at sign-up, reset and change.
+// New passwords: the rules for them, and what they end.
 import { inspect } from 'node:util'
 import bcrypt from 'bcrypt'
 import t, { type Test } from 'tap'
 import { AuthenticationError } from '../../lib/index.js'
-import { accountsApp, newPassword, password, type AccountsApp } from '../helpers/accounts.js'
-import { watchBcrypt } from '../helpers/load.js'
+import {
+  accountsApp,
+  accountsOver,
+  newPassword,
+  password,
+  type AccountsApp,
+  type AccountUser,
+} from '../helpers/accounts.js'
+import { bearer } from '../helpers/app.js'
+import { cookiesOf } from '../helpers/cookies.js'
+import { hashAtOnce, watchBcrypt } from '../helpers/load.js'
+import { claimsOf, eventsOf, pairOf } from '../helpers/sessions.js'
 
 const [short, long, guessable] = ['TOO_SHORT', 'TOO_LONG', 'GUESSABLE'].map(
   (end) => `400 ERR_AUTH_PASSWORD_${end}`,
@@ -70,12 +80,14 @@ t.test('minPasswordLength is 8 to 64, and argon2id takes more than 72 bytes', as
 })
 
 t.test(
-  'reset and change have the same rules, and a stored address may have capitals',
+  'reset, change and a first password have the same rules, and a stored address may have capitals',
   async (t) => {
     const { table, stored, send, tokenOf, logIn } = await accountsApp(t)
     table.push({ id: 4, email: 'Christopher@Example.com', password: bcrypt.hashSync(password, 4) })
+    table.push({ id: 5, email: 'christopher@example.com', password: null })
     const token = await tokenOf('/password/forgot', { email: 'alice@example.com' })
-    const headers = [await logIn(), await logIn(4)] as const
+    const headers = [await logIn(5), await logIn(4)] as const
+    const set = await tokenOf('/password/set', {}, headers[0])
     const before = JSON.stringify(table)
     let tried = 0
     for (const [text, answer] of bcryptRows.filter(([, answer]) => answer !== '200 tokens')) {
@@ -83,10 +95,16 @@ t.test(
       t.equal(await send('/password/change', change, headers[1]), answer, text)
       if (!/christopher/i.test(text) && (tried += 1) < 10)
         t.equal(await send('/password/reset', { token, password: text }), answer, text)
+      if (/^hunter|^éé|christopher/i.test(text)) {
+        const first = { token: set, password: text }
+        t.equal(await send('/password/change', first, headers[0]), answer, text)
+      }
     }
     t.equal(JSON.stringify(table), before)
     t.equal(await send('/password/reset', { token, password: newPassword }), '204')
     t.ok(bcrypt.compareSync(newPassword, stored(1)?.password ?? ''))
+    const first = { token: set, password: newPassword }
+    t.equal(await send('/password/change', first, headers[0]), '200 tokens')
   },
 )
 
@@ -130,6 +148,61 @@ t.test('acceptPassword has the last word, and errors of it are told apart', asyn
   }
 })
 
+t.test('a new password revokes all sessions, and the mailbox is told', async (t) => {
+  for (const kind of ['reset', 'change', 'set'] as const) {
+    const updates: unknown[][] = []
+    const setting = await accountsApp(
+      t,
+      {
+        update(user, after, before) {
+          updates.push([after, before])
+          return accountsOver(setting.table).update(user, after, before)
+        },
+      },
+      { cookies: kind === 'reset' || undefined },
+    )
+    const { app, post, send, tokenOf, mails, me, enter, logIn, stored } = setting
+    const id = kind === 'set' ? 3 : 1
+    const { email, password: before } = stored(id) as AccountUser
+    const sessions = [await logIn(id), await logIn(id), await logIn(2)] as const
+    const events = [eventsOf(t, 'account'), eventsOf(t, 'login')] as const
+    const forgot = await tokenOf('/password/forgot', { email: 'alice@example.com' })
+    const proofs = {
+      reset: { token: forgot },
+      change: { currentPassword: password },
+      set: kind === 'set' && { token: await tokenOf('/password/set', {}, sessions[0]) },
+    }
+    t.strictSame([updates, events], [[], [[], []]], 'nothing is changed yet')
+    const url = kind === 'reset' ? '/password/reset' : '/password/change'
+    const body = { ...proofs[kind], password: newPassword }
+    const response = await post(url, body, sessions[1])
+    t.equal(response.headers['cache-control'], 'no-store')
+    t.strictSame(await Promise.all(sessions.map(me)), [401, 401, 200])
+    const told = { link: undefined, token: undefined, user: { id } }
+    t.match(await mails(), [{ kind: 'password-changed', to: email, ...told }])
+    const action = kind === 'reset' ? 'password-reset' : 'password-changed'
+    t.match(events[0], [{ action, sub: String(id), request: { method: 'POST' } }])
+    const after = { email, passwordHash: stored(id)?.password }
+    t.strictSame(updates, [[after, { email, passwordHash: before }]])
+    const listed = await app.authn.sessions.list(id)
+    if (kind === 'reset') {
+      const found = [response.statusCode, response.body, cookiesOf(response), listed, events[1]]
+      t.strictSame(found, [204, '', [], [], []], 'it logs no user in')
+    } else {
+      const pair = pairOf(response)
+      t.strictSame(Object.keys(pair), ['token', 'refreshToken', 'expiresIn'])
+      t.equal(await me(bearer(pair.token)), 200)
+      t.match(listed, [{ sid: claimsOf(pair.token).sid }])
+      t.strictSame([listed.length, events[1].length], [1, 1])
+      t.match(await send(url, body, bearer(pair.token)), /^40[03]/, 'it works once')
+    }
+    const link = await send('/password/reset', { token: forgot, password })
+    t.equal(link, kind === 'set' ? '204' : '400 ERR_AUTH_LINK_INVALID', 'links are dead')
+    const statuses = [await enter(String(email), password), await enter(String(email), newPassword)]
+    t.strictSame(statuses, [401, 200])
+  }
+})
+
 t.test('nothing is hashed for a bad link or a rejected password', async (t) => {
   const watch = watchBcrypt(t)
   const { send, tokenOf, app } = await accountsApp(t)
@@ -147,7 +220,8 @@ t.test('nothing is hashed for a bad link or a rejected password', async (t) => {
 
 t.test('a full queue of hashing is a 503 that uses up no link', async (t) => {
   const watch = watchBcrypt(t, true)
-  const options = { hashing: { cost: 4, concurrency: 1, maxQueue: 0 } } as object
+  hashAtOnce(t, 1)
+  const options = { hashing: { cost: 4, maxQueue: 0 } } as object
   const { send, tokenOf, table } = await accountsApp(t, {}, options)
   const token = await tokenOf('/sign-up', { email: 'dora@example.com' })
   const payload = { token, password: newPassword }

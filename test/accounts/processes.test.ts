@@ -1,21 +1,17 @@
+// program: its own, in npm run test:all
 // Accounts in PostgreSQL, with sessions and counters in Redis that several processes share.
-import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { Redis } from 'ioredis'
 import t, { type Test } from 'tap'
 import type { AccountMail } from '../../lib/index.js'
-import { redisSessions } from '../../lib/sessions/index.js'
-import { accountsApp, accountsTable, answerOf, newPassword, password } from '../helpers/accounts.js'
+import { accountsApp, accountsTable, answerOf, newPassword } from '../helpers/accounts.js'
 import { bearer } from '../helpers/app.js'
-import { send, type AnyResponse } from '../helpers/flows.js'
 import { until } from '../helpers/load.js'
 import { postgresServer } from '../helpers/postgres-server.js'
+import { startProcess } from '../helpers/processes.js'
 import { unlessFound } from '../helpers/programs.js'
-import { nodeArguments, programOf } from '../helpers/project.js'
 import { redisServer } from '../helpers/redis-server.js'
 import { pairOf } from '../helpers/sessions.js'
-
-t.setTimeout(120_000)
 
 const dora = 'dora@example.com'
 const invalid = '400 ERR_AUTH_LINK_INVALID'
@@ -24,39 +20,20 @@ const rejected = new Set([invalid, '429 ERR_AUTH_TOO_MANY_ATTEMPTS'])
 const withRedis = unlessFound('Redis')
 const withAll = withRedis || unlessFound('PostgreSQL')
 
-interface Shop {
-  post(path: string, body: object, headers?: Record<string, string>): Promise<AnyResponse>
-  ask(path: string, body: object, headers?: Record<string, string>): Promise<string>
-  get(path: string, headers?: Record<string, string>): Promise<AnyResponse>
-  /** The tokens of the e-mails that it has sent. */
-  tokens(): Promise<string[]>
-}
+type Shop = Awaited<ReturnType<typeof startShop>>
 
 /** An app in a process of its own. */
-async function startShop(t: Test, redis: number, database: string): Promise<Shop> {
-  const child = fork(programOf('test/helpers/accounts-process.ts'), {
-    execArgv: [...nodeArguments],
-    env: { ...process.env, TEST_REDIS_PORT: String(redis), TEST_DATABASE: database },
-  })
-  t.teardown(() => void child.kill('SIGKILL'))
-  const port = await new Promise<number>((resolve, reject) => {
-    child.once('message', (message) => resolve(message as number))
-    child.once('exit', (code) => reject(new Error(`ended with ${code}`)))
-  })
-  const headers = { 'content-type': 'application/json' }
-  const shop: Shop = {
-    post: (path, body, more) => {
-      const given = { ...headers, ...more }
-      return send(port, { method: 'POST', path, headers: given, body: JSON.stringify(body) })
-    },
-    ask: async (...request) => answerOf(await shop.post(...request)),
-    get: (path, headers = {}) => send(port, { path, headers }),
+async function startShop(t: Test, redis: number, database: string) {
+  const env = { TEST_REDIS_PORT: String(redis), TEST_DATABASE: database }
+  const shop = await startProcess(t, 'accounts-process', env)
+  return {
+    ...shop,
+    /** The tokens of the e-mails that it has sent. */
     async tokens() {
       const mails = JSON.parse((await shop.get('/mails')).body) as AccountMail[]
       return mails.flatMap(({ token }) => token ?? [])
     },
   }
-  return shop
 }
 
 t.test('two processes share accounts, sessions and limits', { skip: withAll }, async (t) => {
@@ -139,50 +116,6 @@ t.test('two processes share accounts, sessions and limits', { skip: withAll }, a
   }
 })
 
-t.test('a Redis that stops in the middle of a reset', { skip: withRedis }, async (t) => {
-  const server = await redisServer(t, { persistent: true })
-  const redis = new Redis(server.port, '127.0.0.1', { retryStrategy: () => 50 })
-  redis.on('error', () => undefined)
-  t.teardown(() => redis.disconnect())
-  const store = redisSessions(redis, { prefix: 'shop' })
-  let act: (() => unknown) | null = null
-  const setting = await accountsApp(
-    t,
-    {
-      async update(user, after, before) {
-        const row = setting.stored(user.id)
-        if (row?.password !== before.passwordHash) return false
-        row.password = after.passwordHash
-        await act?.()
-        return true
-      },
-    },
-    { sessions: { store } },
-  )
-  const { send, tokenOf, logIn, me, enter, table } = setting
-  const alice = 'alice@example.com'
-  const headers = await logIn()
-  const payload = {
-    token: await tokenOf('/password/forgot', { email: alice }),
-    password: newPassword,
-  }
-  const before = JSON.stringify(table)
-  for (const [title, stop, start] of [
-    ['killed', server.kill, server.start],
-    ['hung', server.pause, server.resume],
-  ] as const) {
-    act = stop
-    t.equal(await send('/password/reset', payload), '503 ERR_AUTH_STORE_UNAVAILABLE', title)
-    t.equal(JSON.stringify(table), before, 'the old password is back')
-    act = null
-    await start()
-    await until(async () => (await enter(alice, password)) === 200, 'the store is back')
-  }
-  t.equal(await send('/password/reset', payload), '204', 'the link still works')
-  t.equal(await me(headers), 401)
-  t.strictSame([await enter(alice, password), await enter(alice, newPassword)], [401, 200])
-})
-
 t.test('limits are those of all processes while Redis is there', { skip: withRedis }, async (t) => {
   const server = await redisServer(t)
   const connect = (): Redis => {
@@ -226,11 +159,8 @@ t.test('a client over its limit uses up nothing of a recipient', { skip: withRed
       return accountsApp(t, { limits }, { throttle: { redis, keyPrefix: 'shop' } })
     }),
   )
-  const ask = async (at: number, name: string, remoteAddress: string): Promise<string> => {
-    const payload = { email: `${name}@example.com` }
-    const request = { method: 'POST', url: '/sign-up', payload, remoteAddress } as const
-    return answerOf((await apps[at]?.app.inject(request)) as AnyResponse)
-  }
+  const ask = (at: 0 | 1, name: string, ip: string) =>
+    apps[at]?.from(ip, '/sign-up', { email: `${name}@example.com` })
   for (const name of ['a', 'b']) t.equal(await ask(0, name, '192.0.2.1'), '202 {}')
   for (const name of ['c', 'd']) t.equal(await ask(1, name, '192.0.2.1'), tooMany)
   t.equal(await ask(1, 'c', '192.0.2.2'), '202 {}', 'neither in this process')

@@ -1,3 +1,4 @@
+// program: sql
 import t, { type Test } from 'tap'
 import { openEmbedded } from '../../examples/demo/embedded.js'
 import {

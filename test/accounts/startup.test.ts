@@ -1,33 +1,13 @@
 // Startup with the option `accounts`, and what API documents say of its routes.
-import swagger from '@fastify/swagger'
 import Fastify from 'fastify'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { authn, type AuthnOptions } from '../../lib/index.js'
 import { accountsApp, accountsOver, pages, type AccountUser } from '../helpers/accounts.js'
-import { cost, secret, standardOptions } from '../helpers/app.js'
-import { validated } from '../helpers/documents.js'
-import { thrownBy } from '../helpers/errors.js'
-import { startupError } from '../helpers/flows.js'
+import { base, everyOptionIsNamed, failureWith, needs } from '../helpers/options.js'
 
-const { findByUsername, ...functions } = accountsOver([])
+const { findByUsername: _, ...functions } = accountsOver([])
 const good = { url: pages, ...functions, sendMail: () => undefined }
-const base = {
-  userService: { findByUsername },
-  jwt: { secret },
-  hashing: { cost },
-  login: { subject: (user: object) => (user as AccountUser).id },
-  sessions: true,
-}
-
-function errorOf(t: Test, accounts: unknown, more: object = {}, before?: string) {
-  return startupError(async () => {
-    const app = Fastify()
-    t.teardown(() => app.close())
-    if (before !== undefined) app.post(before, () => 'of the app')
-    await app.register(authn, { ...base, accounts, ...more } as AuthnOptions)
-    await app.ready()
-  })
-}
+const errorOf = failureWith('accounts')
 
 const bad: Record<string, unknown[]> = {
   url: [
@@ -64,17 +44,8 @@ const bad: Record<string, unknown[]> = {
 }
 
 t.test('startup fails for a wrong option of accounts, and the error names it', async (t) => {
-  for (const [option, values] of Object.entries(bad)) {
-    for (const value of values) {
-      const [member, inner] = option.split('.') as [string, string?]
-      const given = { ...good, [member]: inner === undefined ? value : { [inner]: value } }
-      const error = await errorOf(t, given)
-      const title = `${option}: ${JSON.stringify(value)}`
-      t.equal(error?.code, 'ERR_AUTH_OPTION', title)
-      t.ok(error?.message.includes(`accounts.${option}`), `${title}: ${error?.message}`)
-      t.notMatch(error?.message, /password@/, title)
-    }
-  }
+  const start = (given: object) => errorOf(t, given)
+  await everyOptionIsNamed(t, 'accounts', start, good, bad, ['password@'])
   for (const accounts of [null, true, 'on', [], () => good, { ...good, sendmail: good.sendMail }])
     t.match(await errorOf(t, accounts), { code: 'ERR_AUTH_OPTION', message: /accounts/ })
 })
@@ -94,21 +65,8 @@ t.test('startup succeeds at the limits of the options', async (t) => {
   t.equal(await errorOf(t, undefined), undefined)
 })
 
-t.test('startup fails without sessions, users, a login, its subject or a key', async (t) => {
-  const rows: [more: Partial<AuthnOptions>, named: RegExp][] = [
-    [{ sessions: undefined }, /"accounts".*sessions/],
-    [{ sessions: false }, /"accounts".*sessions/],
-    [{ userService: undefined }, /userService/],
-    [{ login: false }, /"accounts".*login/],
-    [{ login: undefined }, /"accounts".*login\.subject/],
-    [{ login: {} }, /"accounts".*login\.subject/],
-    [{ jwt: undefined }, /jwt/],
-  ]
-  for (const [more, named] of rows) {
-    const error = await errorOf(t, good, more)
-    t.match(error?.message, named, Object.keys(more).join())
-    t.match(error?.code, /^ERR_AUTH_(OPTION|KEY)$/)
-  }
+t.test('startup fails without what accounts need', async (t) => {
+  await needs(t, 'accounts', (more) => errorOf(t, good, more))
 })
 
 t.test('startup fails where a path is taken', async (t) => {
@@ -161,22 +119,6 @@ t.test('the functions of the option are called on its object', async (t) => {
   t.strictSame(rows, [])
 })
 
-t.test(
-  'startup fails without an option that accounts needs, and the error quotes it',
-  async (t) => {
-    for (const [name, more] of Object.entries({
-      sessions: { sessions: undefined },
-      userService: { userService: undefined },
-      login: { login: false },
-      'login.subject': { login: {} },
-    })) {
-      const error = await errorOf(t, good, more)
-      t.match(error, { code: 'ERR_AUTH_OPTION' })
-      t.ok(error?.message.includes(`option "accounts" is set, but it needs the option "${name}".`))
-    }
-  },
-)
-
 t.test('an authenticator can read the stats of accounts in its init()', async (t) => {
   const app = Fastify()
   t.teardown(() => app.close())
@@ -195,54 +137,4 @@ t.test('an authenticator can read the stats of accounts in its init()', async (t
     },
   } as AuthnOptions)
   t.strictSame(stats, { created: 0, mails: 0, mailsFailed: 0 })
-})
-
-t.test('app.authn.accounts throws without the option, and the stats have none', async (t) => {
-  const app = Fastify()
-  t.teardown(() => app.close())
-  await app.register(authn, standardOptions())
-  t.match(
-    thrownBy(() => app.authn.accounts),
-    { code: 'ERR_AUTH_OPTION', message: /accounts/ },
-  )
-  t.equal(app.authn.stats().accounts, undefined)
-  t.notOk(app.authn.features.includes('accounts'))
-})
-
-t.test('an API document has the nine operations, with what they need and answer', async (t) => {
-  const app = Fastify()
-  t.teardown(() => app.close())
-  await app.register(swagger, {
-    openapi: { openapi: '3.1.0', info: { title: 'Test', version: '1.0.0' } },
-  })
-  await app.register(authn, { ...base, accounts: good } as AuthnOptions)
-  await app.ready()
-  const document = app.swagger()
-  t.match(await validated(document), { result: { valid: true } })
-  type Operation = {
-    responses: object
-    security?: unknown
-    tags: unknown
-    summary: unknown
-    requestBody: { content: Record<string, { schema: { required?: string[] } }> }
-  }
-  const found = Object.entries(document.paths ?? {}).map(([path, item]) => {
-    const { responses, security, tags, summary, requestBody } = (item as { post: unknown })
-      .post as Operation
-    const { required } = requestBody.content['application/json']?.schema ?? {}
-    t.match({ tags, summary }, { tags: ['authentication'], summary: String }, path)
-    return [path, [Object.keys(responses), security !== undefined, required]] as const
-  })
-  const own = Object.fromEntries(found.filter(([path]) => !/^\/(login|logout)/.test(path)))
-  t.strictSame(own, {
-    '/sign-up': [['202', '400', '429', '503'], false, ['email']],
-    '/sign-up/finish': [['200', '204', '400', '429', '503'], false, ['token', 'password']],
-    '/password/forgot': [['202', '400', '429', '503'], false, ['email']],
-    '/password/reset': [['204', '400', '429', '503'], false, ['token', 'password']],
-    '/password/change': [['200', '400', '401', '403', '429', '503'], true, ['password']],
-    '/password/set': [['202', '400', '401', '403', '429', '503'], true, undefined],
-    '/email/change': [['202', '400', '401', '403', '429', '503'], true, ['email']],
-    '/email/confirm': [['204', '400', '401', '403', '429', '503'], true, ['token']],
-    '/account/delete': [['204', '400', '401', '403', '429', '503'], true, undefined],
-  })
 })

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { channels } from '../../lib/index.js'
-import { appWith, bearer } from '../helpers/app.js'
-import { job, keyApp, keyOptions, keysOf, storeWith } from '../helpers/api-keys.js'
+import { bearer } from '../helpers/app.js'
+import { job, keyApp, keyOptions, storeWith } from '../helpers/api-keys.js'
 import { eventsOf } from '../helpers/sessions.js'
 
 const inDays = (days: number): Date => new Date(Date.now() + days * 86_400_000)
@@ -14,7 +14,8 @@ t.test('app.authn.apiKeys rejects missing, unknown and wrong arguments', async (
   const revoke = keys.revoke.bind(keys) as (id: unknown, given?: unknown) => Promise<unknown>
   const wrong = { code: 'ERR_AUTH_API_KEY' }
   for (const member of Object.keys(good)) {
-    await t.rejects(issue({ ...good, [member]: undefined }), wrong, `no ${member}`)
+    const missing = { ...wrong, message: `"${member}" is missing` }
+    await t.rejects(issue({ ...good, [member]: undefined }), missing, `no ${member}`)
   }
   for (const [member, values] of Object.entries({
     owner: ['', null, {}, Number.NaN, 'a\u0000b', 'x'.repeat(1025), ['alice']],
@@ -34,7 +35,8 @@ t.test('app.authn.apiKeys rejects missing, unknown and wrong arguments', async (
     isAdmin: [true],
   })) {
     for (const value of values) {
-      await t.rejects(issue({ ...good, [member]: value }), wrong, member)
+      const found = { ...wrong, message: `"${member}" is wrong` }
+      await t.rejects(issue({ ...good, [member]: value }), found, member)
     }
   }
   for (const given of [undefined, null, 'alice', []]) await t.rejects(issue(given), wrong)
@@ -69,10 +71,8 @@ t.test('list() describes the keys of an owner, newest first, without secrets', a
   })
   t.match(key, new RegExp(`^acme_${info.id}`))
   const later = await keys.issue({ ...good, name: 'x'.repeat(100), expiresAt: inDays(1) })
-  t.strictSame(
-    (await keys.list('alice')).map(({ id }) => id),
-    [later.id, issued.id],
-  )
+  const found = (await keys.list('alice')).map(({ id }) => id)
+  t.strictSame(found, [later.id, issued.id])
   t.strictSame(await keys.list('bob'), [])
 })
 
@@ -138,17 +138,6 @@ t.test('of 200 concurrent issue() calls, those beyond maxPerOwner are a 409', as
   await keys.issue(good)
   await t.rejects(keys.issue(good), { code: 'ERR_AUTH_API_KEY' })
   t.equal(app.authn.stats().apiKeys?.storeFailures, 0)
-})
-
-t.test('a route that issues the 101st key of an owner answers 409', async (t) => {
-  const app = await appWith(t, keyOptions(), (app) => {
-    app.post('/keys', { config: { auth: false } }, () => keysOf(app).issue(good))
-  })
-  const post = async () => (await app.inject({ method: 'POST', url: '/keys' })).statusCode
-  for (let count = 0; count < 100; count += 1) await keysOf(app).issue(good)
-  t.equal(await post(), 409)
-  await keysOf(app).issue({ ...good, owner: 'bob' })
-  t.equal((await keysOf(app).list('alice')).length, 100)
 })
 
 t.test('the channel apiKey publishes what happened, without the key', async (t) => {

@@ -5,6 +5,7 @@ import { authn, type AuthnOptions } from '../../lib/index.js'
 import { setNodeEnv } from '../helpers/environment.js'
 import { secret, userService } from '../helpers/app.js'
 import { prefix } from '../helpers/api-keys.js'
+import { everyOptionIsNamed, failureWith } from '../helpers/options.js'
 
 const store = memoryApiKeys({ prefix: 'shop' })
 
@@ -51,32 +52,20 @@ t.test('startup succeeds with valid options of apiKeys', async () => {
 })
 
 t.test('startup fails for a wrong option of apiKeys, and names it', async (t) => {
-  const wrong: [string, unknown][] = [
-    ['apiKeys', true],
-    ['apiKeys', 'acme'],
-    ['apiKeys.prefix', { store }],
-    ...['a', 'A1', '1a', 'a_', '_a', 'a__b', 'a-b', 'a'.repeat(21), 7].map(
-      (each): [string, unknown] => ['apiKeys.prefix', { prefix: each, store }],
-    ),
-    ...[undefined, {}, { get: () => null }, 'redis', null, () => store].map(
-      (each): [string, unknown] => ['apiKeys.store', { prefix, store: each }],
-    ),
-    ...['', 'a b', 'a:b', 7, 'Authorization', 'proxy-authorization', 'Cookie'].map(
-      (header): [string, unknown] => ['apiKeys.header', { prefix, store, header }],
-    ),
-    ...[true, 0, { max: 0 }, { max: 1_000_001 }, { ttl: 0 }, { ttl: 61 }, { age: 1 }].map(
-      (cache): [string, unknown] => ['apiKeys.cache', { prefix, store, cache }],
-    ),
-    ['apiKeys.name', { prefix, store, name: '' }],
-    ['apiKeys.remember', { prefix, store, remember: 1 }],
-  ]
-  for (const [name, apiKeys] of wrong) {
-    const message = new RegExp(name.replace('.', String.raw`\.`))
-    await t.rejects(open(optionsWith(apiKeys)), { code: 'ERR_AUTH_OPTION', message }, name)
+  const errorOf = failureWith('apiKeys', optionsWith(undefined))
+  const bad = {
+    prefix: [undefined, 'a', 'A1', '1a', 'a_', '_a', 'a__b', 'a-b', 'a'.repeat(21), 7],
+    store: [undefined, {}, { get: () => null }, 'redis', null, () => store],
+    header: ['', 'a b', 'a:b', 7, 'Authorization', 'proxy-authorization', 'Cookie'],
+    cache: [true, 0, { max: 0 }, { max: 1_000_001 }, { ttl: 0 }, { ttl: 61 }, { age: 1 }],
+    name: [''],
+    remember: [1],
   }
-  await t.rejects(open(optionsWith({ prefix, store: {} })), {
-    message: /redisApiKeys.*sqlApiKeys/,
-  })
+  const start = (given: object) => errorOf(t, given)
+  await everyOptionIsNamed(t, 'apiKeys', start, { prefix, store }, bad)
+  for (const value of [true, 'acme'])
+    t.match(await errorOf(t, value), { code: 'ERR_AUTH_OPTION', message: /apiKeys/ })
+  t.match(await errorOf(t, { prefix, store: {} }), { message: /redisApiKeys.*sqlApiKeys/ })
 })
 
 t.test('startup fails for apiKeys without users, or with a name that is taken', async (t) => {

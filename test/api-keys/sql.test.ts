@@ -1,3 +1,4 @@
+// program: sql
 import t from 'tap'
 import { sqlApiKeys } from '../../lib/api-keys/index.js'
 import { newKey } from '../../lib/api-keys/key.js'

@@ -285,13 +285,7 @@ t.test('printRoutes() shows constraints, methods, odd URLs and foreign routes', 
   app.get('/a\n\u001b[2J\u202e\u007f\ud800é', ok)
   for (const host of ['b.example', 'a.example']) {
     const config = { auth: host === 'a.example' }
-    app.route({
-      method: ['PUT', 'GET'],
-      url: '/x',
-      constraints: { host },
-      config,
-      handler: ok,
-    })
+    app.route({ method: ['PUT', 'GET'], url: '/x', constraints: { host }, config, handler: ok })
   }
   await app.ready()
   t.equal(

@@ -25,10 +25,7 @@ interface Order {
   readonly requireMarks?: true | RequireMarksOptions | undefined
 }
 
-async function start(
-  t: Test,
-  { before, after, requireMarks = true }: Order,
-): Promise<{ app: FastifyInstance; error: (Error & { code?: unknown }) | undefined }> {
+async function start(t: Test, { before, after, requireMarks = true }: Order) {
   const app = fastify(t)
   const error = await startupError(async () => {
     await before?.(app)

@@ -32,8 +32,7 @@ async function start(
 }
 
 /** The lines that name routes. */
-const named = (error: Error | undefined): string[] =>
-  (error?.message ?? 'started').split('\n').slice(1)
+const named = (error: Error | undefined) => (error?.message ?? 'started').split('\n').slice(1)
 
 t.test('routes without a mark make startup fail, and all are named', async (t) => {
   const error = await start(

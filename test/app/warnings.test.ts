@@ -107,3 +107,15 @@ t.test('a warning says that @fastify/cors is registered too late', async (t) => 
     if (isLate) t.match(said[0], /registered after fastify-authn or in an inner scope/)
   }
 })
+
+t.test('a line of the log counts the protected routes, and names the open ones', async (t) => {
+  const log = logLines()
+  const app = fastify(t, { logger: { stream: log.stream } })
+  await app.register(authn, standardOptions())
+  app.get('/me', { config: { auth: true } }, ok)
+  app.get('/open', ok)
+  app.post('/decided', { config: { auth: false } }, ok)
+  await app.ready()
+  const lines = log.lines.filter(({ msg }) => /\d open/.test(String(msg)))
+  t.match(lines, [{ level: 30, msg: /1 protected route, 2 open: GET \/open, POST \/decided/ }])
+})

@@ -40,47 +40,43 @@ const kinds = {
 } as const
 
 // Nearly good credentials of each scheme: authAttacks() in testing/attacks.test.ts.
-t.test(
-  'a header that RFC 7617 or RFC 6750 does not allow is rejected without a lookup',
-  async (t) => {
-    const subject = await subjectOf(t)
-    const { app, take, service } = subject
-    const token = app.jwtService.generateToken('alice')
-    const headers = {
-      malformed: malformedBasic(good),
-      nameless: namelessBasic(good),
-      bearer: badBearer({ pair: good, token }),
-      other: otherSchemes({ pair: good, token }),
+t.test('a header that RFC 7617 or 6750 does not allow is rejected without a lookup', async (t) => {
+  const subject = await subjectOf(t)
+  const { app, take, service } = subject
+  const token = app.jwtService.generateToken('alice')
+  const headers = {
+    malformed: malformedBasic(good),
+    nameless: namelessBasic(good),
+    bearer: badBearer({ pair: good, token }),
+    other: otherSchemes({ pair: good, token }),
+  }
+  for (const [name, [kind, error, bearerPart]] of Object.entries(kinds)) {
+    const sent = headers[name as keyof typeof headers]
+    t.equal(new Set(sent).size, sent.length, `${sent.length} headers, each another one`)
+    const both = { kind, error, challenge: [basicChallenge, bearerPart] }
+    const config = { kind, error, challenge: basicChallenge }
+    for (const header of sent) {
+      const title = JSON.stringify(header.slice(0, 60))
+      await isRejected(t, subject, 'both', header, both, title)
+      if (name !== 'bearer') await isRejected(t, subject, 'config', header, config, title)
     }
-    for (const [name, [kind, error, bearerPart]] of Object.entries(kinds)) {
-      const sent = headers[name as keyof typeof headers]
-      t.equal(new Set(sent).size, sent.length, `${sent.length} headers, each another one`)
-      const both = { kind, error, challenge: [basicChallenge, bearerPart] }
-      const config = { kind, error, challenge: basicChallenge }
-      for (const header of sent) {
-        const title = JSON.stringify(header.slice(0, 60))
-        await isRejected(t, subject, 'both', header, both, title)
-        if (name !== 'bearer') await isRejected(t, subject, 'config', header, config, title)
-      }
-      // The reason in the log says that a client has sent one of these words for its token.
-      const isWord = (header: string): boolean =>
-        /^Bearer (?:undefined|null|\[object Object\])$/.test(header)
-      const quoted = sent.filter((header) => header.length > 12 && !isWord(header))
-      isQuiet(t, subject, [...secrets, ...quoted])
-    }
-    t.same(service.asked, [], 'no user was looked up')
-    // Valid credentials are accepted, so what is rejected beside them is rejected for its own flaw.
-    const pair = basic('alice', passwords.alice)
-    for (const [use, headers] of [
-      ['config', pair],
-      ['both', pair],
-      ['both', bearer(token)],
-    ] as const) {
-      isWelcome(t, await app.inject({ url: `/${use}/required`, headers }), 'alice', use)
-      t.equal(take(), 1, 'the handler ran')
-    }
-  },
-)
+    // The reason in the log says that a client has sent one of these words for its token.
+    const isWord = (header: string) => /^Bearer (?:undefined|null|\[object Object\])$/.test(header)
+    const quoted = sent.filter((header) => header.length > 12 && !isWord(header))
+    isQuiet(t, subject, [...secrets, ...quoted])
+  }
+  t.same(service.asked, [], 'no user was looked up')
+  // Valid credentials are accepted, so what is rejected beside them is rejected for its own flaw.
+  const pair = basic('alice', passwords.alice)
+  for (const [use, headers] of [
+    ['config', pair],
+    ['both', pair],
+    ['both', bearer(token)],
+  ] as const) {
+    isWelcome(t, await app.inject({ url: `/${use}/required`, headers }), 'alice', use)
+    t.equal(take(), 1, 'the handler ran')
+  }
+})
 
 const scheme = fc.constantFrom('Basic', 'Bearer', 'BEARER', 'bAsIc', 'Digest', 'Basic:', '')
 const gap = fc.constantFrom(' ', '  ', '', '\t', ', ', '\u00a0')

@@ -23,6 +23,7 @@ const worst: Record<string, string> = {
   signs: fill('@'),
 }
 
+type Id = { id: number }
 type Request = { method: 'GET' | 'POST'; url: string; headers: object; payload?: string }
 type Place = (text: string) => Request
 const bodyOf =
@@ -50,11 +51,7 @@ async function setting(t: Parameters<typeof accountsApp>[0]) {
     t,
     { routeOptions },
     {
-      login: {
-        usernameField: 'email',
-        subject: (user: object) => (user as { id: number }).id,
-        routeOptions,
-      },
+      login: { usernameField: 'email', subject: (user: object) => (user as Id).id, routeOptions },
       cookies: true,
       apiKeys: { store: memoryApiKeys(), prefix: 'shop', header: 'x-api-key' },
       basic: { username: 'admin', password: newPassword },
@@ -70,14 +67,16 @@ async function setting(t: Parameters<typeof accountsApp>[0]) {
   const own = await app.logIn()
   const password = { password: newPassword }
   const rest = { ...password, currentPassword: 'x', email: 'dora@example.com', token: 'x' }
+  /** One for each parser of a string. */
   const places: Record<string, Place> = {
-    'login email': bodyOf('/login', 'email', password),
+    username: bodyOf('/login', 'email', password),
     'login password': bodyOf('/login', 'password', { email: 'alice@example.com' }),
-    refresh: bodyOf('/login/refresh', 'refreshToken'),
-    logout: bodyOf('/logout', 'refreshToken'),
-    'forgot domain': (text) => bodyOf('/password/forgot', 'email')(`a@${text}.example`),
-    'sign-up domain': (text) => bodyOf('/sign-up', 'email')(`a@${text}.example`),
-    'change domain': (text) => bodyOf('/email/change', 'email', rest, own)(`a@${text}.example`),
+    'refresh token': bodyOf('/login/refresh', 'refreshToken'),
+    email: bodyOf('/sign-up', 'email'),
+    'domain of an e-mail': (text) => bodyOf('/password/forgot', 'email')(`a@${text}.example`),
+    'token of a link': bodyOf('/sign-up/finish', 'token', rest),
+    'current password': bodyOf('/account/delete', 'currentPassword', rest, own),
+    'new password': bodyOf('/password/change', 'password', rest, own),
     'Basic user-id': headerOf('authorization', basic, '/all'),
     'configured Basic user-id': headerOf('authorization', basic, '/configured'),
     Bearer: headerOf('authorization', (text) => `Bearer ${text}`),
@@ -92,14 +91,6 @@ async function setting(t: Parameters<typeof accountsApp>[0]) {
       headers: { ...own, origin: Buffer.from(text).toString('latin1') },
     }),
   }
-  for (const path of ['/sign-up/finish', '/password/reset', '/email/confirm'])
-    places[`${path} token`] = bodyOf(path, 'token', rest, own)
-  for (const path of ['/sign-up', '/password/forgot', '/email/change'])
-    places[`${path} email`] = bodyOf(path, 'email', rest, own)
-  for (const path of ['/password/change', '/email/change', '/account/delete'])
-    places[`${path} currentPassword`] = bodyOf(path, 'currentPassword', rest, own)
-  for (const path of ['/sign-up/finish', '/password/reset', '/password/change'])
-    places[`${path} password`] = bodyOf(path, 'password', rest, own)
   return { app: app.app, places }
 }
 
@@ -129,7 +120,7 @@ t.test('no string beyond its own length is normalized or encoded', async (t) => 
     }
     t.ok(Math.max(0, ...lengths.splice(0)) <= 512, name)
   }
-  await app.inject(places['forgot domain']?.('example') as object)
+  await app.inject(places['domain of an e-mail']?.('example') as object)
   t.strictSame(lengths.includes('example.example'.length), true, 'it would be seen')
 })
 

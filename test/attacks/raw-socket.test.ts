@@ -1,28 +1,19 @@
 import type { Socket } from 'node:net'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import t, { type Test } from 'tap'
 import type { AuthMark, UserService } from '../../lib/index.js'
 import { appWith, basic, rawLines, passwords, secret, userService, users } from '../helpers/app.js'
-import { isQuiet, type CredulousService } from '../helpers/attacks.js'
+import { isQuiet } from '../helpers/attacks.js'
 import { listen, nameOf } from '../helpers/flows.js'
 import { exchange, rawRequest, vanish, type Answer } from '../helpers/raw-socket.js'
 
-interface Subject {
-  readonly app: FastifyInstance
-  readonly port: number
-  readonly service: CredulousService
-  readonly lines: string[]
-  /** Path and user of the handlers that ran since the last call. */
-  take(): string[]
-  /** A header line with a token of a user. */
-  readonly token: (name: keyof typeof passwords) => string
-}
+type Subject = Awaited<ReturnType<typeof subjectOf>>
 
 const line = (value: string): string => `Authorization: ${value}`
 const pairOf = (name: keyof typeof passwords): string => basic(name, passwords[name]).authorization
 const wrongPair = basic('alice', 'wrong').authorization
 
-async function subjectOf(t: Test, hold?: UserService['findByUsername']): Promise<Subject> {
+async function subjectOf(t: Test, hold?: UserService['findByUsername']) {
   const { lines, stream } = rawLines()
   const service = userService()
   const find = service.findByUsername
@@ -58,8 +49,10 @@ async function subjectOf(t: Test, hold?: UserService['findByUsername']): Promise
     port: await listen(app),
     service,
     lines,
+    /** Path and user of the handlers that ran since the last call. */
     take: () => runs.splice(0),
-    token: (name) => line(`Bearer ${app.jwtService.generateToken(name)}`),
+    /** A header line with a token of a user. */
+    token: (name: keyof typeof passwords) => line(`Bearer ${app.jwtService.generateToken(name)}`),
   }
 }
 
@@ -88,11 +81,8 @@ async function isAlive(t: Test, subject: Subject): Promise<void> {
 /** Every response is a 4xx, no handler ran, and nothing hung. */
 function isShut(t: Test, { take }: Subject, { statuses, hung }: Answer, title: string): void {
   t.notOk(hung, `${title}: did not hang`)
-  t.same(
-    statuses.filter((status) => status < 400 || status >= 500),
-    [],
-    `${title}: ${statuses.join(', ') || 'closed'}`,
-  )
+  const found = statuses.filter((status) => status < 400 || status >= 500)
+  t.same(found, [], `${title}: ${statuses.join(', ') || 'closed'}`)
   t.same(take(), [], `${title}: no handler ran`)
 }
 

@@ -1,6 +1,4 @@
 import { createHash, createHmac, sign as signBytes, type KeyObject } from 'node:crypto'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import type { JwtConfig, SigningMethod } from '../../lib/index.js'
 import { signingMethods } from '../../lib/common/algorithms.js'
@@ -16,6 +14,7 @@ import {
 import { certificateOf } from '../helpers/certificate.js'
 import { isWelcome, messages, tokenChallenge } from '../helpers/flows.js'
 import { methodCases, moreKeys } from '../helpers/keys.js'
+import { startServer } from '../helpers/server.js'
 import {
   claims,
   encode,
@@ -48,10 +47,7 @@ const jwt: JwtConfig = {
 /** An app for each signing method. Their users have no password that could be guessed. */
 type Apps = ReadonlyMap<string, Target>
 
-async function appsOf(
-  t: Test,
-  methods: readonly SigningMethod[] = ['HS256', 'RS256', 'ES256'],
-): Promise<Apps> {
+async function appsOf(t: Test, methods: readonly SigningMethod[] = ['HS256', 'RS256', 'ES256']) {
   const apps = methods.map(async (signingMethod) => {
     const options = { jwt: { ...jwt, signingMethod }, login: false } as const
     const app = await target(t, credulousService('*'), options, { [signingMethod]: 'jwt' })
@@ -259,16 +255,11 @@ function broughtKeys(url: string): [string, object][] {
 t.test('a token cannot choose its key by jwk, jku, x5u, x5c or kid', async (t) => {
   const apps = await appsOf(t)
   let fetched = 0
-  const server = createServer((_, response) => {
+  const { url } = await startServer(t, (_, response) => {
     fetched += 1
     response.end(json({ keys: [moreKeys.otherRsa.publicKey.export({ format: 'jwk' })] }))
   })
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve)
-  })
-  t.teardown(() => server.close())
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/keys`
-  const brought = broughtKeys(url)
+  const brought = broughtKeys(`${url}/keys`)
   const other = moreKeys.otherP256.privateKey
   const tokens = brought.flatMap(([title, more]): Named[] => [
     [`RS256, ${title}`, signedToken(header('RS256', more), claims(), moreKeys.otherRsa.privateKey)],

@@ -130,10 +130,8 @@ t.test('anyOf() calls onUnauthorized of the member it asked, or of its first', a
 })
 
 t.test('anyOf() throws for no members and for members that are no authenticators', async (t) => {
-  t.match(
-    thrownBy(() => anyOf()),
-    { code: 'ERR_AUTH_OPTION', message: /anyOf\(\)/ },
-  )
+  const seen = thrownBy(() => anyOf())
+  t.match(seen, { code: 'ERR_AUTH_OPTION', message: /anyOf\(\)/ })
   const good: Authenticator = { authenticate: () => null }
   const wrong: [unknown, string][] = [
     [null, '"anyOf()[1]": found null, expected an authenticator'],

@@ -1,4 +1,4 @@
-// What only one of the built-in authenticators does; what they have in common is in flows/authenticators.test.ts.
+// What only one of the built-in authenticators does; what they have in common is in modes.test.ts.
 import bcrypt from 'bcrypt'
 import Fastify, { type FastifyRequest } from 'fastify'
 import t from 'tap'

@@ -1,4 +1,4 @@
-// Requests to routes with several authenticators. Each of them alone is in flows/authenticators.test.ts.
+// Requests to routes with several authenticators. Each of them alone is in modes.test.ts.
 import t, { type Test } from 'tap'
 import {
   anyOf,
@@ -71,10 +71,7 @@ t.test('API keys in Bearer go to their authenticator, all other tokens to jwt', 
     isWelcome(t, await get(bearer('key_1')), 'robot')
     isWelcome(t, await get(bearer(token())), 'alice')
     t.equal(take(), 2)
-    const wrong = {
-      error: 'Unknown key.',
-      challenge: tokenChallenge('The token is not accepted'),
-    }
+    const wrong = { error: 'Unknown key.', challenge: tokenChallenge('The token is not accepted') }
     isRejection(t, await get(bearer('key_2')), { ...wrong, language: null })
     for (const other of ['abc', 'a.b.c', hmacToken({ alg: 'HS256' }, claims(), `${secret}x`)]) {
       t.equal((await get(bearer(other))).statusCode, 401, other)
@@ -109,10 +106,7 @@ t.test('a wrapper of a jwtAuthenticator gets its tokens beside another for Beare
 })
 
 t.test('an authenticator whose accepts() returns a promise is not asked', async (t) => {
-  const key: Authenticator = {
-    accepts: (async () => false) as never,
-    authenticate: () => null,
-  }
+  const key: Authenticator = { accepts: (async () => false) as never, authenticate: () => null }
   const auth = { mode: 'optional', use: ['key', 'jwt'] } as const
   const app = await appWith(
     t,

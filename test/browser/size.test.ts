@@ -1,3 +1,4 @@
+// program: docs
 // What a page loads, in the built package.
 import { transformSync } from 'esbuild'
 import { readFileSync, readdirSync } from 'node:fs'

@@ -62,11 +62,7 @@ async function browser(t: Test, { origin = page, locks, storage }: Browser = {})
   const listeners = new Map<string, Set<Listener>>()
   const items = new Map<string, string>()
   const document = { hidden: false, addEventListener }
-  function addEventListener(
-    type: string,
-    run: Listener,
-    { signal }: { signal: AbortSignal },
-  ): void {
+  function addEventListener(type: string, run: Listener, { signal }: { signal: AbortSignal }) {
     const set = listeners.get(type) ?? new Set()
     listeners.set(type, set.add(run))
     signal.addEventListener('abort', () => set.delete(run))
@@ -246,22 +242,19 @@ t.test('one tab refreshes for all', async (t) => {
   t.strictSame(log(), ['/me 401', '/me 200'], 'another tab has refreshed meanwhile')
 })
 
-t.test(
-  'a lock is held a little longer, since other processes see later what is stored',
-  async (t) => {
-    const locks = fakeLocks()
-    const { tab } = await browser(t, { locks })
-    const session = tab()
-    for (const act of [() => session.logIn(alice), () => session.refresh()]) {
-      const before = locks.state.freed.length
-      await act()
-      const done = performance.now()
-      t.equal(locks.state.held, 1, 'the request need not wait for it')
-      while (locks.state.freed.length === before) await later(5)
-      t.ok(Number(locks.state.freed[before]) - done > 80)
-    }
-  },
-)
+t.test('a lock is held a little longer: other processes see later what is stored', async (t) => {
+  const locks = fakeLocks()
+  const { tab } = await browser(t, { locks })
+  const session = tab()
+  for (const act of [() => session.logIn(alice), () => session.refresh()]) {
+    const before = locks.state.freed.length
+    await act()
+    const done = performance.now()
+    t.equal(locks.state.held, 1, 'the request need not wait for it')
+    while (locks.state.freed.length === before) await later(5)
+    t.ok(Number(locks.state.freed[before]) - done > 80)
+  }
+})
 
 t.test('a tab that hangs with the lock keeps no other one waiting', async (t) => {
   const locks = fakeLocks()
@@ -419,24 +412,21 @@ t.test('a logout that is answered late ends no newer session', async (t) => {
   }
 })
 
-t.test(
-  'a lock of a page that may have none, or a refresh that fails, changes nothing',
-  async (t) => {
-    const locks = fakeLocks()
-    const { tab, answer, state, refreshes } = await browser(t, { locks })
-    const session = tab()
-    await session.logIn(alice)
-    answer('/login/refresh', offline, offline, offline, offline)
-    await t.rejects(session.refresh(), { message: /./, status: 0 })
-    await settle()
-    t.strictSame([state.waits, refreshes()], [[1, 1, 2], 4])
-    t.equal(await session.refresh(), true)
-    locks.request = async () => {
-      throw new Error('SecurityError')
-    }
-    t.equal(await session.refresh(), true)
-  },
-)
+t.test('a lock that a page may not have, or a failed refresh, changes nothing', async (t) => {
+  const locks = fakeLocks()
+  const { tab, answer, state, refreshes } = await browser(t, { locks })
+  const session = tab()
+  await session.logIn(alice)
+  answer('/login/refresh', offline, offline, offline, offline)
+  await t.rejects(session.refresh(), { message: /./, status: 0 })
+  await settle()
+  t.strictSame([state.waits, refreshes()], [[1, 1, 2], 4])
+  t.equal(await session.refresh(), true)
+  locks.request = async () => {
+    throw new Error('SecurityError')
+  }
+  t.equal(await session.refresh(), true)
+})
 
 t.test('a tab that tries again sees that another one was faster', async (t) => {
   const { tab, answer, log } = await browser(t)

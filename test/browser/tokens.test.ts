@@ -164,64 +164,61 @@ t.test('storage that fails logs no user in and is asked again', async (t) => {
   })
 })
 
-t.test(
-  'storage that could not be read at the start is read again by the next request',
-  async (t) => {
-    const { open, state, log, tokens, answer } = await loggedIn(t)
-    let fails = 1
-    const get = (): Promise<string | null> => {
-      fails -= 1
-      return fails >= 0 ? Promise.reject(new Error('the keychain is locked')) : tokens.get()
-    }
-    const locked = async (times: number): Promise<Session> => {
-      fails = times
-      state.changes.length = state.waits.length = 0
-      const session = open({ tokens: { ...tokens, get } })
-      await session.ready
-      t.equal(session.loggedIn, false)
-      return session
-    }
+t.test('storage that could not be read at the start is read at the next request', async (t) => {
+  const { open, state, log, tokens, answer } = await loggedIn(t)
+  let fails = 1
+  const get = (): Promise<string | null> => {
+    fails -= 1
+    return fails >= 0 ? Promise.reject(new Error('the keychain is locked')) : tokens.get()
+  }
+  const locked = async (times: number): Promise<Session> => {
+    fails = times
+    state.changes.length = state.waits.length = 0
+    const session = open({ tokens: { ...tokens, get } })
+    await session.ready
+    t.equal(session.loggedIn, false)
+    return session
+  }
+  const session = await locked(1)
+  t.strictSame(await Promise.all([meOf(session)(), meOf(session)()]), [200, 200])
+  t.strictSame(log(), ['/login/refresh 200', '/me 200', '/me 200'])
+  t.strictSame([session.loggedIn, state.changes, state.waits], [true, ['login true'], []])
+
+  const posting = await locked(2)
+  t.match(await posting.post('email/change', { email: '' }), { ok: true })
+  t.strictSame([posting.loggedIn, state.waits], [true, [1]])
+
+  const { kept } = state
+  const failing = await locked(5)
+  const error = { message: away, status: 0, retryAfter: null }
+  await t.rejects(meOf(failing)(), error, 'as when a refresh cannot be sent')
+  t.strictSame(
+    [state.kept, failing.loggedIn, state.changes, state.waits],
+    [kept, false, [], [1, 1, 2]],
+  )
+  t.equal(await meOf(failing)(), 200)
+
+  const asked = await locked(1)
+  answer('/me', unauthorized)
+  t.equal(await meOf(asked)(), 200, 'such a request is repeated, as others are')
+
+  await t.test('another user may log in before', async (t) => {
     const session = await locked(1)
-    t.strictSame(await Promise.all([meOf(session)(), meOf(session)()]), [200, 200])
-    t.strictSame(log(), ['/login/refresh 200', '/me 200', '/me 200'])
-    t.strictSame([session.loggedIn, state.changes, state.waits], [true, ['login true'], []])
+    t.match(await session.logIn(bob), { ok: true })
+    log()
+    t.equal(((await (await session.fetch('/me')).json()) as { name: string }).name, 'bob')
+    t.strictSame(log(), ['/me 200'])
+  })
 
-    const posting = await locked(2)
-    t.match(await posting.post('email/change', { email: '' }), { ok: true })
-    t.strictSame([posting.loggedIn, state.waits], [true, [1]])
-
-    const { kept } = state
-    const failing = await locked(5)
-    const error = { message: away, status: 0, retryAfter: null }
-    await t.rejects(meOf(failing)(), error, 'as when a refresh cannot be sent')
-    t.strictSame(
-      [state.kept, failing.loggedIn, state.changes, state.waits],
-      [kept, false, [], [1, 1, 2]],
-    )
-    t.equal(await meOf(failing)(), 200)
-
-    const asked = await locked(1)
-    answer('/me', unauthorized)
-    t.equal(await meOf(asked)(), 200, 'such a request is repeated, as others are')
-
-    await t.test('another user may log in before', async (t) => {
-      const session = await locked(1)
-      t.match(await session.logIn(bob), { ok: true })
-      log()
-      t.equal(((await (await session.fetch('/me')).json()) as { name: string }).name, 'bob')
-      t.strictSame(log(), ['/me 200'])
-    })
-
-    await t.test('there may be no token', async (t) => {
-      state.kept = null
-      const session = await locked(1)
-      t.equal(await meOf(session)(), 401)
-      log()
-      t.equal(await meOf(session)(), 401)
-      t.strictSame([log(), state.changes], [['/me 401'], []], 'it is known now')
-    })
-  },
-)
+  await t.test('there may be no token', async (t) => {
+    state.kept = null
+    const session = await locked(1)
+    t.equal(await meOf(session)(), 401)
+    log()
+    t.equal(await meOf(session)(), 401)
+    t.strictSame([log(), state.changes], [['/me 401'], []], 'it is known now')
+  })
+})
 
 t.test('a response without tokens replaces none', async (t) => {
   const { session, state, answer, me } = await loggedIn(t)
@@ -332,10 +329,8 @@ t.test('headers of a request are kept', async (t) => {
   const { session, state } = await loggedIn(t)
   await session.fetch(new Request(`${url}/me`, { headers: { 'x-own': 'yes' } }))
   await session.fetch('/me', { headers: { 'x-own': 'yes' } })
-  t.strictSame(
-    state.sent.map(({ init }) => init.headers.get('x-own')),
-    ['yes', 'yes'],
-  )
+  const found = state.sent.map(({ init }) => init.headers.get('x-own'))
+  t.strictSame(found, ['yes', 'yes'])
 })
 
 t.test('a request is not sent again as another user', async (t) => {
@@ -357,10 +352,8 @@ t.test('a request is not sent again as another user', async (t) => {
   slower.release()
   t.equal(await another, 401, 'the refresh ended after the login')
   t.equal(await me(), 200)
-  t.strictSame(
-    log().filter((entry) => entry.startsWith('/me')),
-    ['/me 401', '/me 401', '/me 200'],
-  )
+  const found = log().filter((entry) => entry.startsWith('/me'))
+  t.strictSame(found, ['/me 401', '/me 401', '/me 200'])
 })
 
 t.test('a request that waits for a refresh is not sent as another user', async (t) => {
@@ -745,30 +738,27 @@ t.test('refresh finds a login that the client has not seen', async (t) => {
   t.strictSame([session.loggedIn, state.changes], [true, ['login true']])
 })
 
-t.test(
-  'a client that is closed tells nothing, and an error of onChange breaks nothing',
-  async (t) => {
-    const { open, state } = await setUp(t)
-    const errors: unknown[] = []
-    const listener = (error: unknown): void => void errors.push(error)
-    const before = process.listeners('uncaughtException')
-    process.removeAllListeners('uncaughtException').on('uncaughtException', listener)
-    t.teardown(() => {
-      process.off('uncaughtException', listener)
-      for (const each of before) process.on('uncaughtException', each)
-    })
-    const session = open({
-      onChange: () => {
-        throw new Error('of the app')
-      },
-    })
-    t.match(await session.logIn(alice), { ok: true })
-    await settle()
-    t.match(errors, [{ message: 'of the app' }])
-    const other = open()
-    await other.ready
-    other.close()
-    t.match(await other.logOut(), { ok: true })
-    t.strictSame(state.changes, [])
-  },
-)
+t.test('a closed client tells nothing, and an error of onChange breaks nothing', async (t) => {
+  const { open, state } = await setUp(t)
+  const errors: unknown[] = []
+  const listener = (error: unknown): void => void errors.push(error)
+  const before = process.listeners('uncaughtException')
+  process.removeAllListeners('uncaughtException').on('uncaughtException', listener)
+  t.teardown(() => {
+    process.off('uncaughtException', listener)
+    for (const each of before) process.on('uncaughtException', each)
+  })
+  const session = open({
+    onChange: () => {
+      throw new Error('of the app')
+    },
+  })
+  t.match(await session.logIn(alice), { ok: true })
+  await settle()
+  t.match(errors, [{ message: 'of the app' }])
+  const other = open()
+  await other.ready
+  other.close()
+  t.match(await other.logOut(), { ok: true })
+  t.strictSame(state.changes, [])
+})

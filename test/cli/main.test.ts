@@ -172,8 +172,6 @@ t.test(
 )
 
 t.test('count() adds the plural s unless the number is 1', async (t) => {
-  t.strictSame(
-    [0, 1, 2].map((number) => count(number, 'key')),
-    ['0 keys', '1 key', '2 keys'],
-  )
+  const found = [0, 1, 2].map((number) => count(number, 'key'))
+  t.strictSame(found, ['0 keys', '1 key', '2 keys'])
 })

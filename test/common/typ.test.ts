@@ -1,5 +1,5 @@
 import t from 'tap'
-import { comparable } from '../../lib/common/typ.js'
+import { comparable, typOf } from '../../lib/common/typ.js'
 
 t.test('typ is compared without case and application/ (RFC 7515 §4.1.9)', async (t) => {
   const cases: Record<string, string[]> = {
@@ -17,4 +17,9 @@ t.test('typ is compared without case and application/ (RFC 7515 §4.1.9)', async
   for (const [expected, spellings] of Object.entries(cases)) {
     for (const spelling of spellings) t.equal(comparable(spelling), expected, spelling)
   }
+})
+
+t.test('a typ that is no string is told from none', async (t) => {
+  const headers = [{}, { typ: 'JWT' }, { typ: 1 }, { typ: null }, Object.create({ typ: 'x' })]
+  t.strictSame(headers.map(typOf), [undefined, 'jwt', null, null, undefined])
 })

@@ -1,7 +1,6 @@
 // `cookies.apps`: one registration whose browsers have cookies, and whose other clients have tokens in the body.
 import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
-import { createSession } from '../../lib/browser/index.js'
 import type { AuthnOptions } from '../../lib/index.js'
 import { memorySessions } from '../../lib/sessions/index.js'
 import { accountsApp, answerOf, newPassword, password } from '../helpers/accounts.js'
@@ -16,10 +15,9 @@ import {
 } from '../helpers/app.js'
 import { cookiesOf, crossSite, linesOf, tls } from '../helpers/cookies.js'
 import { setNodeEnv } from '../helpers/environment.js'
-import { isRejection, listen, type AnyResponse } from '../helpers/flows.js'
+import { isRejection, type AnyResponse } from '../helpers/flows.js'
 import { loginApp } from '../helpers/login-app.js'
 import { startProvider } from '../helpers/provider.js'
-import { exchange } from '../helpers/raw-socket.js'
 import { breakable, eventsOf, pairOf } from '../helpers/sessions.js'
 
 type Headers = Record<string, string | string[]>
@@ -171,10 +169,8 @@ t.test('a client that is no browser gets its tokens in the body, if it asks', as
       await post('/begin', {}, headers),
     ]) {
       t.equal(response.body, '{"expiresIn":300}')
-      t.strictSame(
-        cookiesOf(response).map(({ name }) => name),
-        ['__Host-token', '__Host-refresh'],
-      )
+      const found = cookiesOf(response).map(({ name }) => name)
+      t.strictSame(found, ['__Host-token', '__Host-refresh'])
     }
   }
   t.equal(
@@ -238,10 +234,8 @@ t.test('a browser that asks is rejected before its password is checked', async (
     [...new Set(failures.map((event) => `${event.authenticator} ${event.code}`))].toSorted(),
     ['login ERR_AUTH_CROSS_SITE', 'login ERR_AUTH_TOKEN_DELIVERY'],
   )
-  t.match(
-    lines.find(({ code }) => code === 'ERR_AUTH_TOKEN_DELIVERY'),
-    { level: 30, authenticator: 'login', reason: String },
-  )
+  const found = lines.find(({ code }) => code === 'ERR_AUTH_TOKEN_DELIVERY')
+  t.match(found, { level: 30, authenticator: 'login', reason: String })
   t.equal((await post('/login', alice, inBody)).statusCode, 200, 'none of these was throttled')
 })
 
@@ -345,10 +339,8 @@ t.test('a logout by a token in the body sets no cookie, nor does a 401', async (
   const { token, refreshToken } = two
   const both = await post('/logout', { refreshToken }, { ...bearer(token), ...inBody })
   t.strictSame([both.statusCode, linesOf(both)], [204, []])
-  t.strictSame(
-    await Promise.all([one, two, three].map((each) => me(bearer(each.token)))),
-    [401, 401, 200],
-  )
+  const found = await Promise.all([one, two, three].map((each) => me(bearer(each.token))))
+  t.strictSame(found, [401, 401, 200])
   for (const url of ['/login/refresh', '/logout', '/exchange']) {
     const again = await post(url, { refreshToken, code: refreshToken }, inBody)
     t.strictSame([again.statusCode, linesOf(again)], [401, []], url)
@@ -358,40 +350,14 @@ t.test('a logout by a token in the body sets no cookie, nor does a 401', async (
   t.equal(linesOf(await post('/login/refresh', {}, jar.refresh)).length, 2, 'a 401 deletes them')
 })
 
-t.test('access tokens are accepted in the header and in the cookie', async (t) => {
-  const { phone, browser, ask, post } = await setting(t)
-  const { token } = await phone()
-  const { access, all } = await browser()
-  for (const headers of [bearer(token), access, all, { ...all, ...bearer(token) }]) {
-    t.equal((await ask('GET', '/me', headers)).statusCode, 200)
-    // These give no tokens, so that the header does not matter.
-    for (const wish of [...otherValues, inBody]) {
-      t.equal((await ask('GET', '/me', { ...headers, ...wish })).statusCode, 200)
-      t.equal((await ask('HEAD', '/me', { ...headers, ...wish })).statusCode, 200)
-      t.equal((await post('/notes', {}, { ...headers, ...wish })).statusCode, 200)
-    }
-  }
-})
-
-t.test('without apps the header and refresh tokens in the body are what they were', async (t) => {
+// What refresh tokens in the body do then is in test/sessions/cookies.test.ts.
+t.test('without apps the header is ignored', async (t) => {
   for (const option of [true, {}, { apps: false }] as const) {
-    const { post, browser, me } = await setting(t, { cookies: option })
+    const { post } = await setting(t, { cookies: option })
     for (const headers of [inBody, ...otherValues]) {
       t.equal((await post('/login', alice, headers)).body, '{"expiresIn":300}')
       t.equal((await post('/begin', {}, headers)).body, '{"expiresIn":300}')
     }
-    const { refresh, access } = await browser()
-    const [, refreshToken = ''] = refresh.cookie.split('=')
-    const own = { 'sec-fetch-site': 'same-origin', ...access, ...inBody }
-    const response = await post('/login/refresh', { refreshToken }, own)
-    const pair = pairOf(response)
-    t.strictSame([Object.keys(pair), linesOf(response)], [members, []])
-    const byCookie = await post('/exchange', { code: pair.refreshToken }, own)
-    t.equal(byCookie.body, '{"expiresIn":300}')
-    const [token, next] = cookiesOf(byCookie).map(({ value }) => value)
-    t.equal(await me(bearer(String(token))), 200)
-    const left = await post('/logout', { refreshToken: next }, inBody)
-    t.strictSame([left.statusCode, linesOf(left).length], [204, 2])
   }
   const { app } = await setting(t, { cookies: undefined as never })
   const tokens = await app.inject({
@@ -403,24 +369,12 @@ t.test('without apps the header and refresh tokens in the body are what they wer
   t.strictSame(Object.keys(pairOf(tokens)), members, 'without cookies')
 })
 
-t.test('one list, one logout and one reset for browsers and phones', async (t) => {
-  const { app, phone, browser, me, post } = await setting(t)
-  for (const from of ['phone', 'browser'] as const) {
-    const [pair, { all }] = [await phone(), await browser()]
-    t.equal((await app.authn.sessions.list('alice')).length, 2)
-    const headers = from === 'phone' ? bearer(pair.token) : all
-    t.equal((await post('/logout', { everywhere: true }, headers)).statusCode, 204)
-    t.strictSame([await me(bearer(pair.token)), await me(all)], [401, 401], from)
-  }
-})
-
 /** An app with accounts, where alice has a session of each kind. */
 async function accounts(t: Test) {
   const setting = await accountsApp(t, {}, { cookies })
   const { post } = setting
   const email = 'alice@example.com'
-  const phone = async (): Promise<{ authorization: string }> =>
-    bearer(pairOf(await post('/login', { email, password }, inBody)).token)
+  const phone = async () => bearer(pairOf(await post('/login', { email, password }, inBody)).token)
   return { ...setting, email, phone, browser: () => setting.logIn() }
 }
 
@@ -505,10 +459,8 @@ t.test('a login with a provider ends with cookies, whatever the header says', as
     t.equal(response.statusCode, 303)
     t.equal(response.body, '')
     const jar = cookiesOf(response).filter(({ value }) => value !== '')
-    t.strictSame(
-      jar.map(({ name }) => name),
-      ['__Host-token', '__Host-refresh'],
-    )
+    const found = jar.map(({ name }) => name)
+    t.strictSame(found, ['__Host-token', '__Host-refresh'])
     t.equal(
       (await get('/me', jar.map(({ name, value }) => `${name}=${value}`).join('; '))).statusCode,
       200,
@@ -524,61 +476,4 @@ t.test('the names of the cookies follow cookies.name, in production too', async 
     isRejection(t, await post('/login', alice, { ...inBody, cookie: `${name}=x` }), rejected, name)
   const others = { cookie: '__Host-token=x; __Host-refresh=x; token=x; refresh=x' }
   t.equal((await post('/login', alice, { ...inBody, ...others })).statusCode, 200)
-})
-
-t.test('on the wire, the header counts as it is written', async (t) => {
-  const { app } = await setting(t)
-  const port = await listen(app)
-  /** The status and the body of a login with these lines in its head. */
-  const send = async (...lines: string[]): Promise<unknown[]> => {
-    const head = ['POST /begin HTTP/1.1', 'Host: 127.0.0.1', 'Connection: close', ...lines]
-    const { responses } = await exchange(port, [
-      `${head.join('\r\n')}\r\nContent-Length: 0\r\n\r\n`,
-    ])
-    return [responses[0]?.status, responses[0]?.body]
-  }
-  const asks = 'Token-Delivery: body'
-  for (const line of [asks, 'TOKEN-DELIVERY: body', 'token-delivery:body', `${asks} \t`]) {
-    t.match(await send(line), [200, /^\{"token":"ey/], JSON.stringify(line))
-  }
-  for (const lines of [
-    [asks, asks],
-    [asks, 'token-delivery: cookie'],
-    ['Token-Delivery: body,'],
-    ['Token-Delivery:'],
-    [asks, 'Sec-Fetch-Site:'],
-    [asks, 'Sec-Fetch-Dest:'],
-    [asks, 'Origin:'],
-    [asks, 'Cookie: a=b', 'Cookie: token='],
-  ]) {
-    t.match(await send(...lines), [400, /"ERR_AUTH_TOKEN_DELIVERY"/], JSON.stringify(lines))
-  }
-  t.match(await send('Token_Delivery: body'), [200, '{"expiresIn":300}'])
-})
-
-t.test('createSession() with tokens works with the fetch of Node', async (t) => {
-  for (const option of [cookies, undefined]) {
-    const all = option === undefined ? { cookies: undefined as never } : { cookies: option }
-    const { app } = await setting(t, all)
-    const url = await app.listen({ host: '127.0.0.1', port: 0 })
-    const seen: unknown[] = []
-    app.server.on('request', ({ headers }: { headers: Record<string, unknown> }) =>
-      seen.push([headers['token-delivery'], headers['sec-fetch-mode']]),
-    )
-    let kept: string | null = null
-    const tokens = { get: () => kept, set: (token: string | null) => (kept = token) }
-    const session = createSession({ url, tokens })
-    t.match(await session.logIn(alice), { ok: true, status: 200, error: null })
-    t.equal((await session.fetch('/me')).status, 200)
-    t.ok(await session.refresh())
-    t.strictSame(
-      seen,
-      [1, 2, 3].map(() => ['body', 'cors']),
-      'Node sends Sec-Fetch-Mode',
-    )
-    t.equal((await session.fetch('/notes', { method: 'POST' })).status, 200)
-    t.match(await session.logOut({ everywhere: true }), { ok: true, status: 204 })
-    t.equal(kept, null)
-    session.close()
-  }
 })

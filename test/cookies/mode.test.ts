@@ -157,41 +157,24 @@ t.test('a warning says once that a login arrived over http', async (t) => {
   t.equal(warnings().length, 1)
 })
 
-t.test(
-  'a warning says once that a client asks for tokens in the body, but has no cookies.apps',
-  async (t) => {
-    const { lines, stream } = logLines()
-    const warnings = (): unknown[] => lines.filter(({ level }) => level === 40)
-    const payload = { username: 'alice', password: passwords.alice }
-    const ask = async (options: object, headers: object): Promise<unknown> => {
-      const app = await appWith(
-        t,
-        { ...standardOptions(), sessions: true, ...options },
-        () => undefined,
-        {
-          logger: { stream },
-        },
-      )
-      for (let each = 0; each < 2; each += 1) {
-        const reply = await app.inject({
-          method: 'POST',
-          url: '/login',
-          payload,
-          headers: { ...headers },
-        })
-        t.equal(reply.statusCode, 200)
-      }
-      return warnings()
-    }
-    const asks = { 'token-delivery': 'body' }
-    t.strictSame(await ask({ cookies: true }, {}), [])
-    t.strictSame(await ask({ cookies: { apps: true } }, asks), [])
-    t.strictSame(await ask({}, asks), [], 'its tokens are in the body')
-    await ask({ cookies: true }, asks)
-    t.match(warnings(), [{ msg: /Token-Delivery.*apps: true/ }])
-    t.equal(warnings().length, 1)
-  },
-)
+t.test('a warning says once that a client asks for tokens without cookies.apps', async (t) => {
+  const { lines, stream } = logLines()
+  const warnings = (): unknown[] => lines.filter(({ level }) => level === 40)
+  const asks = { ...tls, 'token-delivery': 'body' }
+  for (const [cookies, headers, count] of [
+    [true, tls, 0],
+    [{ apps: true }, asks, 0],
+    // Its tokens are in the body.
+    [undefined, asks, 0],
+    [true, asks, 1],
+  ] as const) {
+    const options = { cookies, sessions: true }
+    const { login } = await cookieApp(t, options, { logger: { stream } })
+    for (const _ of ['once', 'twice']) t.equal((await login(headers)).statusCode, 200)
+    t.equal(warnings().length, count)
+  }
+  t.match(warnings(), [{ msg: /Token-Delivery.*apps: true/ }])
+})
 
 t.test('a warning says once that a page of another site logs in', async (t) => {
   const { lines, stream } = logLines()

@@ -18,31 +18,15 @@ function register(t: Test, options: object): Promise<(Error & { code?: unknown }
 
 t.test('startup fails for a wrong option cookies, and names it', async (t) => {
   const rows: [cookies: unknown, message: string][] = [
-    [
-      false,
-      'option "cookies": found false, expected true, or an object with name, sameSite, apps, trustedOrigins.',
-    ],
+    [false, 'option "cookies": found false, expected true, or an object'],
     ['yes', 'option "cookies": found an invalid string'],
-    [
-      { domain: 'a' },
-      'unknown option "cookies.domain". Known here: name, sameSite, apps, trustedOrigins.',
-    ],
-    [
-      { sameSite: 'none' },
-      'option "cookies.sameSite": found "none", expected \'lax\' or \'strict\'.',
-    ],
+    [{ domain: 'a' }, 'unknown option "cookies.domain". Known here: name, sameSite'],
+    [{ sameSite: 'none' }, 'option "cookies.sameSite": found "none", expected'],
     [{ sameSite: 'Lax' }, 'option "cookies.sameSite": found "Lax"'],
-    [{ apps: 'body' }, 'option "cookies.apps": found an invalid string, expected true or false.'],
-    [{ apps: null }, 'option "cookies.apps": found null'],
+    [{ apps: null }, 'option "cookies.apps": found null, expected true or false'],
     [{ app: true }, 'unknown option "cookies.app". Did you mean'],
-    [
-      { trustedOrigins: 'https://a.example' },
-      'option "cookies.trustedOrigins": found an invalid string',
-    ],
-    [
-      { trustedOrigins: { 0: 'https://a.example' } },
-      'option "cookies.trustedOrigins": found an invalid object, expected an array',
-    ],
+    [{ trustedOrigins: 'x' }, 'option "cookies.trustedOrigins": found an invalid string'],
+    [{ trustedOrigins: { 0: 'x' } }, 'option "cookies.trustedOrigins": found an invalid object'],
     [{ trustedOrigins: [1] }, 'option "cookies.trustedOrigins.0": found 1'],
     ...['', '__Host-x', '-x', 'a b', 'a;b', 'a=b', 'é', 'x'.repeat(65)].map(
       (name): [unknown, string] => [{ name }, 'option "cookies.name": found '],
@@ -53,18 +37,9 @@ t.test('startup fails for a wrong option cookies, and names it', async (t) => {
     t.equal(error?.code, 'ERR_AUTH_OPTION', message)
     t.ok(error?.message.includes(message), String(error?.message))
   }
-  for (const cookies of [
-    true,
-    {},
-    { apps: true },
-    { name: 'a.B-1_' },
-    { name: undefined, sameSite: undefined },
-  ])
-    t.equal(
-      await register(t, { ...standardOptions(), cookies }),
-      undefined,
-      JSON.stringify(cookies),
-    )
+  const right = [true, {}, { apps: true }, { name: 'a.B-1_' }, { name: undefined }]
+  for (const cookies of right)
+    t.equal(await register(t, { ...standardOptions(), cookies }), undefined)
 })
 
 t.test('startup fails for cookies that no authenticator reads or no route sets', async (t) => {
@@ -108,14 +83,9 @@ t.test('startup fails for two registrations with the same cookies', async (t) =>
   }
   const error = await both({}, {})
   t.match(error, { code: 'ERR_AUTH_OPTION' })
-  t.match(
-    error?.message,
-    "uses the cookie __Host-token, so a login there would replace the one here. Give one of them a name: cookies: { name: 'admin' }.",
-  )
-  t.match(
-    (await both({ cookies: { name: 'a' } }, { cookies: { name: 'a' } }))?.message,
-    '__Host-a-token',
-  )
+  t.match(error?.message, /the cookie __Host-token.* cookies: \{ name: 'admin' \}/)
+  const named = await both({ cookies: { name: 'a' } }, { cookies: { name: 'a' } })
+  t.match(named?.message, '__Host-a-token')
   t.equal(await both({}, { cookies: { name: 'admin' } }), undefined)
   t.equal(await both({}, { cookies: undefined }), undefined)
 })

@@ -1,17 +1,17 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import websocket, { type WebSocket } from '@fastify/websocket'
-import Fastify, { type FastifyInstance, type FastifyPluginAsync } from 'fastify'
+import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import {
   serializerCompiler,
   validatorCompiler,
   type ZodTypeProvider,
 } from 'fastify-type-provider-zod'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { z } from 'zod'
 import { authn } from '../../lib/index.js'
 import { userFromContext } from '../../lib/request/context.js'
-import { appWith, bearer, passwords, standardOptions } from '../helpers/app.js'
+import { appWith, bearer, passwords, standardOptions, fastify } from '../helpers/app.js'
 import {
   bearerChallenge,
   startupError,
@@ -41,12 +41,6 @@ const login = { username: 'alice', password: passwords.alice }
 const noToken = { error: messages.none, challenge: bearerChallenge }
 const badToken = { error: messages.jwtInvalid, challenge: tokenChallenge('The token is invalid') }
 
-function fastify(t: Test): FastifyInstance {
-  const app = Fastify()
-  t.teardown(() => app.close())
-  return app
-}
-
 for (const order of ['before', 'after'] as const) {
   t.test(`@fastify/jwt ${order} the plugin: each rejects tokens of the other`, async (t) => {
     const { handler, take } = probe()
@@ -74,26 +68,6 @@ for (const order of ['before', 'after'] as const) {
     t.equal((await app.inject({ url: '/theirs', headers: ours })).statusCode, 401)
   })
 }
-
-t.test('tokens of another @fastify/jwt namespace are rejected', async (t) => {
-  const { handler } = probe()
-  const app = fastify(t)
-  const options = { secret: theirs, decoratorName: 'jwtUser' }
-  // One that is called like a signing method.
-  await app.register(fastifyJwt, { ...options, namespace: 'HS256' })
-  await app.register(authn, standardOptions())
-  await app.register(fastifyJwt, { ...options, namespace: 'more' })
-  app.get('/ours', { config: { auth: true } }, handler)
-  await app.ready()
-  const { jwt } = app as unknown as { jwt: Record<string, WithJwt['jwt']> }
-  t.strictSame(Object.keys(jwt), ['HS256', 'more'], 'none of the plugin')
-  const ours = bearer(app.jwtService.generateToken('alice'))
-  isWelcome(t, await app.inject({ url: '/ours', headers: ours }), 'alice')
-  for (const name of ['HS256', 'more']) {
-    const headers = bearer(String(jwt[name]?.sign({ sub: 'alice' })))
-    t.equal((await app.inject({ url: '/ours', headers })).statusCode, 401)
-  }
-})
 
 t.test('the plugin creates no Fastify instance, even when keys are reloaded', async (t) => {
   let made = 0

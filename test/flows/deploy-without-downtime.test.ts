@@ -1,3 +1,4 @@
+// program: its own
 // A new process takes over from an old one: docs/guides/deployment.md. Both share keys and the session store.
 import type { AddressInfo } from 'node:net'
 import { PGlite } from '@electric-sql/pglite'

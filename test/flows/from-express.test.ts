@@ -1,3 +1,4 @@
+// program: docs
 // What an app on Express and Passport leaves: users with hashes of bcrypt, tokens of jsonwebtoken, sessions, and routes
 // that have not moved yet. docs/guides/coming-from-express-passport.md.
 import fastifyExpress from '@fastify/express'

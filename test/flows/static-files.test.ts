@@ -1,3 +1,4 @@
+// program: docs
 // An open static route at `/` beside protected files, as in docs/guides/other-plugins.md.
 import path from 'node:path'
 import fastifyStatic from '@fastify/static'

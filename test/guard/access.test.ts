@@ -26,12 +26,7 @@ import { eventsOf } from '../helpers/sessions.js'
 type Headers = Record<string, string>
 
 /** An app with one route under a mark, and how often its handler has run. */
-async function guarded(
-  t: Test,
-  auth: unknown,
-  options: AuthnOptions = {},
-  server = {},
-): Promise<{ app: FastifyInstance; ran: () => number }> {
+async function guarded(t: Test, auth: unknown, options: AuthnOptions = {}, server = {}) {
   let ran = 0
   const handler = () => {
     ran += 1
@@ -190,7 +185,7 @@ t.test('the scopes of a token are its scope, or its scp if there is none', async
   }
 })
 
-// Which fields of a user are its roles: flows/orms.test.ts.
+// Which fields of a user are its roles: users/orms.test.ts.
 t.test('the roles of a request are those of its user, not of its token', async (t) => {
   const user = Object.assign(Object.create(null) as object, { role: 'editor' })
   const bare = await guarded(t, { role: 'editor' }, { userService: { findByUsername: () => user } })
@@ -408,10 +403,8 @@ t.test('an anonymous request to an optional route with a scope or role gets a 40
     const { app, ran } = await guarded(t, mark, { authenticator })
     t.equal((await app.inject('/')).statusCode, 401)
     t.equal(ran(), 0)
-    t.match(
-      app.authn.routes().find(({ url }) => url === '/'),
-      { mode: true },
-    )
+    const found = app.authn.routes().find(({ url }) => url === '/')
+    t.match(found, { mode: true })
   }
 })
 
@@ -473,10 +466,8 @@ t.test('startup does not warn where scopesOf is set, or Basic or a scope is not'
   for (const [mark, options] of rows) {
     const { lines, stream } = logLines()
     await guarded(t, mark, options, { logger: { stream } })
-    t.strictSame(
-      lines.filter(({ level }) => Number(level) >= 40),
-      [],
-    )
+    const found = lines.filter(({ level }) => Number(level) >= 40)
+    t.strictSame(found, [])
   }
 })
 

@@ -16,16 +16,8 @@ import {
 const invalid = { error: messages.invalid, challenge: null }
 const urls = ['/required', '/optional', '/lenient', '/try'] as const
 
-interface Answers {
-  /** The response in each mode, when authenticate does this. */
-  readonly ask: (authenticate: () => unknown) => Promise<[url: string, response: AnyResponse][]>
-  /** The runs of the handler since the last call. */
-  readonly take: () => number
-  readonly lines: Record<string, unknown>[]
-}
-
 /** An app whose authenticator does what each question says. */
-async function answers(t: Test): Promise<Answers> {
+async function answers(t: Test) {
   const { handler, take } = probe()
   const { lines, stream } = logLines()
   let current: () => unknown = () => null
@@ -42,7 +34,8 @@ async function answers(t: Test): Promise<Answers> {
     },
     { logger: { level: 'info', stream } },
   )
-  const ask: Answers['ask'] = async (authenticate) => {
+  /** @returns the response in each mode, when authenticate does this */
+  const ask = async (authenticate: () => unknown) => {
     current = authenticate
     lines.length = 0
     const responses: [string, AnyResponse][] = []
@@ -202,8 +195,7 @@ t.test('a copy of a built-in may replace authenticate and onUnauthorized', async
   const app = await appWith(t, { ...standardOptions(), authenticators: { banned } }, (app) => {
     app.get('/', { config: { auth: { use: 'banned' } } }, handler)
   })
-  const get = (headers: Record<string, string>): Promise<AnyResponse> =>
-    app.inject({ url: '/', headers })
+  const get = (headers: Record<string, string>) => app.inject({ url: '/', headers })
   isWelcome(t, await get(bearer(app.jwtService.generateToken('alice'))), 'alice')
   t.equal(take(), 1)
   const bob = await get(bearer(app.jwtService.generateToken('bob')))
@@ -225,3 +217,23 @@ t.test('an authenticator of the app replaces a built-in of the same name', async
   const headers = bearer(app.jwtService.generateToken('alice'))
   isRejection(t, await app.inject({ url: '/', headers }), { error: messages.none, challenge: null })
 })
+
+t.test(
+  'in the mode try, claims are seen of a valid token alone, also of an unknown user',
+  async (t) => {
+    const app = await appWith(t, standardOptions(), (app) => {
+      app.get('/', { config: { auth: 'try' } }, ({ user, extra }) => ({
+        user,
+        sub: extra.jwtClaims?.sub ?? null,
+      }))
+    })
+    const { jwtService } = app
+    const exp = 1_000_000_000
+    const tokens = {
+      [jwtService.generateToken('nobody')]: { user: null, sub: 'nobody' },
+      [jwtService.generateTokenWithClaims({ sub: 'alice', exp })]: { user: null, sub: null },
+    }
+    for (const [token, seen] of Object.entries(tokens))
+      t.strictSame((await app.inject({ url: '/', headers: bearer(token) })).json(), seen)
+  },
+)

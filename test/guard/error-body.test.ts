@@ -29,12 +29,7 @@ const problem: MakeBody = ({ code, statusCode, message }, { url }) => ({
 
 const json = 'application/json; charset=utf-8'
 
-function withBody(
-  t: Test,
-  errorBody: unknown,
-  more: object = {},
-  server = {},
-): ReturnType<typeof appWith> {
+function withBody(t: Test, errorBody: unknown, more: object = {}, server = {}) {
   const options = { ...standardOptions(), errorBody, ...more } as AuthnOptions
   return appWith(
     t,

@@ -62,33 +62,30 @@ t.test('grantsOf() calls the functions of access each time', async (t) => {
   t.equal(calls, 4, 'not called for anonymous requests')
 })
 
-t.test(
-  'what a function of access throws is an internal error, or the rejection it is',
-  async (t) => {
-    const fail = (error: unknown) => (): never => {
-      throw error
-    }
-    const later = (error: Error) => async (): Promise<never> => {
-      throw error
-    }
-    const secretError = new Error('password of the database')
-    const faulty: AccessOptions[] = [
-      { scopesOf: fail(secretError) },
-      { rolesOf: fail(secretError) },
-      { scopesOf: later(secretError), rolesOf: later(secretError) },
-      { scopesOf: () => 'admin' as never },
-    ]
-    for (const access of faulty) {
-      const app = await appOf(t, { access })
-      isFault(t, await app.inject({ url: '/', headers: headersOf(app) }), 'ERR_AUTH_ACCESS')
-    }
-    const app = await appOf(t, {
-      access: {
-        rolesOf: fail(new AuthenticationError('Not today.', { code: 'ERR_AUTH_FORBIDDEN' })),
-      },
-    })
-    const response = await app.inject({ url: '/', headers: headersOf(app) })
-    t.match(response, { statusCode: 403 })
-    t.match(response.json(), { code: 'ERR_AUTH_FORBIDDEN', message: 'Not today.' })
-  },
-)
+t.test('what a function of access throws is an internal error or a rejection', async (t) => {
+  const fail = (error: unknown) => (): never => {
+    throw error
+  }
+  const later = (error: Error) => async (): Promise<never> => {
+    throw error
+  }
+  const secretError = new Error('password of the database')
+  const faulty: AccessOptions[] = [
+    { scopesOf: fail(secretError) },
+    { rolesOf: fail(secretError) },
+    { scopesOf: later(secretError), rolesOf: later(secretError) },
+    { scopesOf: () => 'admin' as never },
+  ]
+  for (const access of faulty) {
+    const app = await appOf(t, { access })
+    isFault(t, await app.inject({ url: '/', headers: headersOf(app) }), 'ERR_AUTH_ACCESS')
+  }
+  const app = await appOf(t, {
+    access: {
+      rolesOf: fail(new AuthenticationError('Not today.', { code: 'ERR_AUTH_FORBIDDEN' })),
+    },
+  })
+  const response = await app.inject({ url: '/', headers: headersOf(app) })
+  t.match(response, { statusCode: 403 })
+  t.match(response.json(), { code: 'ERR_AUTH_FORBIDDEN', message: 'Not today.' })
+})

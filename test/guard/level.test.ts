@@ -49,27 +49,24 @@ t.test('fresh is a number of seconds that was not long ago', async (t) => {
   t.ok(rejected.every(({ reason }) => typeof reason === 'string'))
 })
 
-t.test(
-  'scope and role come first, so that no code is asked for what stays forbidden',
-  async (t) => {
-    const { get, app } = await appOf(t, { ...both, scope: 'a', role: 'admin' })
-    const good = { ...mfa, auth_time: epochSeconds(), scope: 'a', sub: 'alice' }
-    t.equal((await get(good)).statusCode, 200)
-    t.match(await get({ ...good, amr: [], scope: '' }), { statusCode: 403 })
-    t.match(await get({ ...good, amr: [], sub: 'bob' }), { statusCode: 403 })
-    const response = await get({ ...good, amr: [] })
-    t.equal(response.statusCode, 401)
-    t.strictSame(response.headers['www-authenticate'], challenge('acr_values="mfa", max_age="600"'))
-    const none = await app.inject('/')
-    t.equal(
-      none.headers['www-authenticate'],
-      'Bearer realm="Authorization required"',
-      'no credentials',
-    )
-    t.match(app.authn.printRoutes(), /required +scope a; role admin; mfa; fresh 600 +jwt/)
-    t.match(app.authn.routes()[0], { mfa: true, fresh: 600 })
-  },
-)
+t.test('scope and role come first: no code is asked for what stays forbidden', async (t) => {
+  const { get, app } = await appOf(t, { ...both, scope: 'a', role: 'admin' })
+  const good = { ...mfa, auth_time: epochSeconds(), scope: 'a', sub: 'alice' }
+  t.equal((await get(good)).statusCode, 200)
+  t.match(await get({ ...good, amr: [], scope: '' }), { statusCode: 403 })
+  t.match(await get({ ...good, amr: [], sub: 'bob' }), { statusCode: 403 })
+  const response = await get({ ...good, amr: [] })
+  t.equal(response.statusCode, 401)
+  t.strictSame(response.headers['www-authenticate'], challenge('acr_values="mfa", max_age="600"'))
+  const none = await app.inject('/')
+  t.equal(
+    none.headers['www-authenticate'],
+    'Bearer realm="Authorization required"',
+    'no credentials',
+  )
+  t.match(app.authn.printRoutes(), /required +scope a; role admin; mfa; fresh 600 +jwt/)
+  t.match(app.authn.routes()[0], { mfa: true, fresh: 600 })
+})
 
 t.test('Basic presents the password with each request, so it is fresh', async (t) => {
   const { app } = await appOf(t, { fresh: 1, use: 'basic' })
@@ -155,21 +152,24 @@ t.test('an authenticator of the app passes with such claims of its own', async (
   }
 })
 
-t.test('actingAs is fresh, and mfa where that is said', async (t) => {
-  const app = fastify(t)
-  await app.register(authnTesting)
-  await app.register(authn, standardOptions())
-  app.get('/mfa', { config: { auth: { mfa: true } } }, ({ user }) => user)
-  app.get('/fresh', { config: { auth: { fresh: 60 } } }, ({ user }) => user)
-  const status = async (url: string, options = {}) =>
-    (await app.inject({ url, ...actingAs({ id: 1 }, options) })).statusCode
-  t.equal(await status('/mfa'), 401)
-  t.equal(await status('/mfa', { mfa: true }), 200)
-  t.equal(await status('/mfa', { claims: { sub: 'alice', amr: ['mfa'] } }), 200)
-  t.equal(await status('/mfa', { claims: { sub: 'alice', amr: ['mfa'] }, mfa: false }), 401)
-  t.equal(await status('/fresh'), 200)
-  t.equal(await status('/fresh', { authTime: epochSeconds() - 61 }), 401)
-})
+t.test(
+  'a user of actingAs counts as freshly logged in, and with mfa if the test says so',
+  async (t) => {
+    const app = fastify(t)
+    await app.register(authnTesting)
+    await app.register(authn, standardOptions())
+    app.get('/mfa', { config: { auth: { mfa: true } } }, ({ user }) => user)
+    app.get('/fresh', { config: { auth: { fresh: 60 } } }, ({ user }) => user)
+    const status = async (url: string, options = {}) =>
+      (await app.inject({ url, ...actingAs({ id: 1 }, options) })).statusCode
+    t.equal(await status('/mfa'), 401)
+    t.equal(await status('/mfa', { mfa: true }), 200)
+    t.equal(await status('/mfa', { claims: { sub: 'alice', amr: ['mfa'] } }), 200)
+    t.equal(await status('/mfa', { claims: { sub: 'alice', amr: ['mfa'] }, mfa: false }), 401)
+    t.equal(await status('/fresh'), 200)
+    t.equal(await status('/fresh', { authTime: epochSeconds() - 61 }), 401)
+  },
+)
 
 t.test('authAttacks tries tokens of another level', async (t) => {
   const { app } = await appOf(t, both)

@@ -56,100 +56,20 @@ const sent = (reply: FastifyReply, status: number): FastifyReply => reply.code(s
 const ours = JSON.stringify({ error: 'Your authentication token is expired.' })
 const failed = /ERR_AUTH_ON_UNAUTHORIZED/
 
-/** What onUnauthorized may do, and the status, body and challenge that the client then gets. */
-const ways: [string, Write, number, string | RegExp, challenge?: string][] = [
-  ['returns', () => undefined, 401, ours, basicChallenge],
-  ['resolves with a body', async () => ({ mine: true }), 401, ours, basicChallenge],
-  ['sends a 401', (_, __, reply) => void sent(reply, 401), 401, 'mine', basicChallenge],
-  [
-    'sends a 401 later',
-    async (_, __, reply) => {
-      await new Promise(setImmediate)
-      return sent(reply, 401)
-    },
-    401,
-    'mine',
-    basicChallenge,
-  ],
-  [
-    'sends an error with status 401',
-    (_, __, reply) => void reply.send(Object.assign(new Error('mine'), { statusCode: 401 })),
-    401,
-    /mine/,
-    basicChallenge,
-  ],
-  [
-    'removes the challenge and returns',
-    (_, __, reply) => void reply.removeHeader('www-authenticate'),
-    401,
-    ours,
-  ],
-  [
-    'removes the challenge and sends a 401',
-    (_, __, reply) => void sent(reply.removeHeader('www-authenticate'), 401),
-    401,
-    'mine',
-  ],
-  [
-    'replaces the challenge and returns',
-    (_, __, reply) => void reply.header('www-authenticate', 'FormBased'),
-    401,
-    ours,
-    'FormBased',
-  ],
-  [
-    'replaces the challenge and sends a 403',
-    (_, __, reply) => void sent(reply.header('www-authenticate', 'FormBased'), 403),
-    403,
-    'mine',
-    'FormBased',
-  ],
-  // Another status has no challenge: that of a 404 would say that there is a route.
-  ['redirects', (_, __, reply) => void reply.redirect('/sign-in'), 302, ''],
-  ['sends a 403', (_, __, reply) => void sent(reply, 403), 403, 'mine'],
-  ['answers as if there were no route', (_, __, reply) => reply.callNotFound(), 404, /Not Found/],
-  [
-    'sends a 418 and then rejects',
-    async (_, __, reply) => {
-      void sent(reply, 418)
-      throw new Error('secret detail')
-    },
-    418,
-    'mine',
-  ],
-  [
-    'hijacks the reply',
-    (_, __, reply) => {
-      reply.hijack()
-      reply.raw.writeHead(401).end('raw')
-    },
-    401,
-    'raw',
-  ],
-  [
-    'throws',
-    () => {
-      throw new Error('secret detail')
-    },
-    500,
-    failed,
-  ],
-  ['rejects', () => Promise.reject(new Error('secret detail')), 500, failed],
-  ['rejects with undefined', () => Promise.reject(), 500, failed],
-]
-
-for (const [name, write, status, body, challenge] of ways) {
+/** A test of what onUnauthorized may do, and of the status, body and challenge that the client then gets. */
+function way(
+  name: string,
+  [status, body, challenge]: [number, string | RegExp, challenge?: string],
+  write: Write,
+): void {
   t.test(`a client gets a ${status} where onUnauthorized ${name}`, async (t) => {
     const seen: unknown[] = []
     const { lines, stream } = logLines()
-    const app = await rejecting(
-      t,
-      (error, request, reply) => {
-        seen.push([error.code, request.url, challengeOf(reply)])
-        return write(error, request, reply)
-      },
-      { server: { logger: { level: 'error', stream } } },
-    )
+    const noting: Write = (error, request, reply) => {
+      seen.push([error.code, request.url, challengeOf(reply)])
+      return write(error, request, reply)
+    }
+    const app = await rejecting(t, noting, { server: { logger: { level: 'error', stream } } })
     for (const url of ['/', '/slow']) {
       const response = await app.inject(url)
       t.equal(response.statusCode, status, url)
@@ -163,6 +83,46 @@ for (const [name, write, status, body, challenge] of ways) {
     t.equal(lines.length, fails ? 2 : 0, 'one line in the log for each failure')
   })
 }
+
+way('returns', [401, ours, basicChallenge], () => undefined)
+way('resolves with a body', [401, ours, basicChallenge], async () => ({ mine: true }))
+way('sends a 401', [401, 'mine', basicChallenge], (_, __, reply) => void sent(reply, 401))
+way('sends a 401 later', [401, 'mine', basicChallenge], async (_, __, reply) => {
+  await new Promise(setImmediate)
+  return sent(reply, 401)
+})
+way('sends an error with status 401', [401, /mine/, basicChallenge], (_, __, reply) => {
+  void reply.send(Object.assign(new Error('mine'), { statusCode: 401 }))
+})
+way('removes the challenge and returns', [401, ours], (_, __, reply) => {
+  reply.removeHeader('www-authenticate')
+})
+way('removes the challenge and sends a 401', [401, 'mine'], (_, __, reply) => {
+  sent(reply.removeHeader('www-authenticate'), 401)
+})
+way('replaces the challenge and returns', [401, ours, 'FormBased'], (_, __, reply) => {
+  void reply.header('www-authenticate', 'FormBased')
+})
+way('replaces the challenge and sends a 403', [403, 'mine', 'FormBased'], (_, __, reply) => {
+  void sent(reply.header('www-authenticate', 'FormBased'), 403)
+})
+// Another status has no challenge: that of a 404 would say that there is a route.
+way('redirects', [302, ''], (_, __, reply) => void reply.redirect('/sign-in'))
+way('sends a 403', [403, 'mine'], (_, __, reply) => void sent(reply, 403))
+way('answers as if there were no route', [404, /Not Found/], (_, __, reply) => reply.callNotFound())
+way('sends a 418 and then rejects', [418, 'mine'], async (_, __, reply) => {
+  void sent(reply, 418)
+  throw new Error('secret detail')
+})
+way('hijacks the reply', [401, 'raw'], (_, __, reply) => {
+  reply.hijack()
+  reply.raw.writeHead(401).end('raw')
+})
+way('throws', [500, failed], () => {
+  throw new Error('secret detail')
+})
+way('rejects', [500, failed], () => Promise.reject(new Error('secret detail')))
+way('rejects with undefined', [500, failed], () => Promise.reject())
 
 t.test('onUnauthorized is not called for requests that pass', async (t) => {
   let calls = 0

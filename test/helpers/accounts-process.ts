@@ -1,4 +1,3 @@
-import type { AddressInfo } from 'node:net'
 import Fastify from 'fastify'
 import { Redis } from 'ioredis'
 import { Pool } from 'pg'
@@ -6,6 +5,7 @@ import { authn, type AccountMail, type AuthnOptions } from '../../lib/index.js'
 import { redisSessions } from '../../lib/sessions/index.js'
 import { sqlAccounts } from './accounts.js'
 import { cost, secret } from './app.js'
+import { serve } from './processes.js'
 
 /**
  * A process of a shop whose users are in PostgreSQL, and whose sessions and counters are in Redis: started by
@@ -42,9 +42,7 @@ async function main(): Promise<void> {
     return sent
   })
   app.get('/redis', () => redis.status)
-  await app.listen({ host: '127.0.0.1', port: 0 })
-  process.send?.((app.server.address() as AddressInfo).port)
-  process.once('disconnect', () => process.exit())
+  await serve(app)
 }
 
 void main()

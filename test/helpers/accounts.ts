@@ -2,9 +2,12 @@ import bcrypt from 'bcrypt'
 import type { FastifyServerOptions } from 'fastify'
 import type { Test } from 'tap'
 import type { AccountMail, AccountsOptions, AuthnOptions } from '../../lib/index.js'
-import { appWith, bearer, cost, rawLines, secret, type TestApp } from './app.js'
-import { cookiesOf } from './cookies.js'
+import { appWith, cost, rawLines, secret, type TestApp } from './app.js'
+import { clientOver, cookieOf, sessionOf, type Client, type Headers } from './client.js'
 import type { AnyResponse } from './flows.js'
+import { clockOf } from './issuer.js'
+
+export { answerOf } from './client.js'
 
 /** A stored user of {@link accountsApp}. */
 export interface AccountUser {
@@ -21,47 +24,12 @@ export const hash = bcrypt.hashSync(password, cost)
 /** The address of the pages. */
 export const pages = 'https://shop.example/account'
 
-type Headers = Record<string, string>
 type Options = Partial<Omit<AuthnOptions, 'accounts'>>
 
-export interface AccountsApp {
-  readonly app: TestApp
-  /** What the table holds: alice and bob, and carol, who has no password. */
-  readonly table: AccountUser[]
-  /** What `findByUsername` was asked for. */
-  readonly asked: (string | number)[]
-  /** What was logged. */
-  readonly lines: string[]
-  /** The user of an id, as the table holds it. */
-  stored(id: number): AccountUser | undefined
-  post(url: string, body?: object | string, headers?: Headers): Promise<AnyResponse>
-  /** Sends a request. @returns {@link answerOf} its response */
-  send(url: string, body?: object | string, headers?: Headers): Promise<string>
-  /** The e-mails since the last call, when all are sent. */
-  mails(): Promise<AccountMail[]>
-  /** The token of the last of them with a link, after a request that has to be a 202. */
-  tokenOf(url: string, body: object, headers?: Headers): Promise<string>
-  /** Logs alice in, or another user, without a password. @returns the header of the access token */
-  logIn(id?: number): Promise<Headers>
-  /** The status of a protected route. */
-  me(headers: Headers): Promise<number>
-  /** The status of a login. */
-  enter(email: string, password: string): Promise<number>
-}
+export type AccountsApp = Awaited<ReturnType<typeof accountsApp>>
 
-/** What a response says: its status, and of its body the code of the error, or all that is no token. */
-export function answerOf({ statusCode, body }: AnyResponse): string {
-  if (body === '') return String(statusCode)
-  const { code, token } = JSON.parse(body) as { code?: string; token?: string }
-  return `${statusCode} ${code ?? (token === undefined ? body : 'tokens')}`
-}
-
-/** The header `Cookie` of a browser that has got this response. */
-export const jarOf = (response: AnyResponse): Headers => ({
-  cookie: cookiesOf(response)
-    .flatMap(({ name, value }) => (value === '' ? [] : [`${name}=${value}`]))
-    .join('; '),
-})
+/** The header of a browser that has got this response. */
+export const jarOf = (response: AnyResponse): Headers => ({ cookie: cookieOf(response) })
 
 /** The functions of an app over a table in memory. As a database does, they return copies and compare with what is stored. */
 export function accountsOver(table: AccountUser[]) {
@@ -129,7 +97,7 @@ export async function accountsApp(
   options: Options = {},
   declare: (app: TestApp) => unknown = () => undefined,
   server: FastifyServerOptions = {},
-): Promise<AccountsApp> {
+) {
   const table: AccountUser[] = [
     { id: 1, email: 'alice@example.com', password: hash },
     { id: 2, email: 'bob@example.com', password: hash },
@@ -172,43 +140,39 @@ export async function accountsApp(
     },
     { logger: { stream }, ...server },
   )
-  const post: AccountsApp['post'] = (url, body, headers = {}) =>
-    app.inject({ method: 'POST', url, headers, ...(body !== undefined && { payload: body }) })
+  const client = clientOver(app)
+  const { post, send } = client
   const mails = async (): Promise<AccountMail[]> => {
     await app.authn.accounts.settled()
     return sent.splice(0)
   }
-  const send: AccountsApp['send'] = async (...request) => answerOf(await post(...request))
   return {
     app,
+    /** What the table holds: alice and bob, and carol, who has no password. */
     table,
+    /** What `findByUsername` was asked for. */
     asked,
+    /** What was logged. */
     lines,
-    post,
-    send,
+    ...client,
+    /** The e-mails since the last call, when all are sent. */
     mails,
-    stored: (id) => table.find((row) => row.id === id),
-    async tokenOf(...request) {
+    /** The user of an id, as the table holds it. */
+    stored: (id: number) => table.find((row) => row.id === id),
+    /** The token of the last of them with a link, after a request that has to be a 202. */
+    async tokenOf(...request: Parameters<Client['send']>) {
       const answer = await send(...request)
       const token = (await mails()).map((mail) => mail.token).find(Boolean)
       if (answer !== '202 {}' || token === undefined) throw new Error(`${answer}, ${token}`)
       return token
     },
-    async logIn(id = 1) {
-      const response = await post('/begin', { id })
-      const { cookie } = jarOf(response)
-      if (cookie) return { cookie }
-      return bearer((JSON.parse(response.body) as { token: string }).token)
-    },
-    me: async (headers) => (await app.inject({ url: '/me', headers })).statusCode,
-    enter: async (email, password) => (await post('/login', { email, password })).statusCode,
+    /** Logs alice in, or another user, without a password. @returns the header of the access token */
+    logIn: async (id = 1) => sessionOf(await post('/begin', { id })),
+    /** The status of a login. */
+    enter: async (email: string, password: string) =>
+      (await post('/login', { email, password })).statusCode,
   }
 }
 
 /** The clock of this process, which stands still unless a test sets it forward, until that ends. */
-export function movedClock(t: Test): { ahead(seconds: number): void } {
-  const start = Date.now()
-  let moved = 0
-  t.intercept(Date, 'now', { value: () => start + moved })
-  return { ahead: (seconds) => void (moved += seconds * 1000) }
-}
+export const movedClock = (t: Test) => ({ ahead: clockOf(t).advance })

@@ -1,10 +1,10 @@
-import type { AddressInfo } from 'node:net'
 import Fastify from 'fastify'
 import { Redis } from 'ioredis'
 import { Pool } from 'pg'
 import { redisApiKeys, sqlApiKeys } from '../../lib/api-keys/index.js'
 import { authn, type ApiKeyStoreFactory } from '../../lib/index.js'
 import { keysOf, prefix } from './api-keys.js'
+import { serve } from './processes.js'
 
 const { STORE_KIND = '', STORE_URL = '' } = process.env
 
@@ -43,9 +43,7 @@ async function main(): Promise<void> {
   app.post<Id>('/keys/:id/revoke', async ({ params }, reply) => {
     return reply.code((await keysOf(app).revoke(params.id, { owner: null })) ? 200 : 404).send({})
   })
-  await app.listen({ host: '127.0.0.1', port: 0 })
-  process.send?.((app.server.address() as AddressInfo).port)
-  process.once('disconnect', () => process.exit())
+  await serve(app)
 }
 
 void main()

@@ -7,9 +7,8 @@ import type {
   ApiKeyStats,
   ApiKeyStore,
   AuthnOptions,
-  IssuedApiKey,
 } from '../../lib/index.js'
-import { appWith, standardOptions, type TestApp, type TestUserService } from './app.js'
+import { appWith, standardOptions, type TestUserService } from './app.js'
 
 export const prefix = 'acme'
 /** What a test needs to issue a key. */
@@ -23,14 +22,7 @@ export function keyOptions(
   return { ...standardOptions(), apiKeys: { prefix, store, ...apiKeys } }
 }
 
-export interface KeyApp {
-  readonly app: TestApp
-  readonly keys: ApiKeys
-  /** A key of alice with the scope `notes:read`, which does not expire. */
-  readonly issued: IssuedApiKey
-  stats(): ApiKeyStats
-  get(path: string, headers?: Record<string, string | string[]>): ReturnType<typeof answered>
-}
+export type KeyApp = Awaited<ReturnType<typeof keyApp>>
 
 export function keysOf({ authn }: Pick<FastifyInstance, 'authn'>): ApiKeys {
   return authn.apiKeys
@@ -47,7 +39,7 @@ export async function keyApp(
   t: Test,
   options: AuthnOptions = keyOptions(),
   uses: readonly string[] = ['apiKey'],
-): Promise<KeyApp> {
+) {
   const app = await appWith(t, options, (app) => {
     for (const path of uses) {
       app.get(`/${path}`, { config: { auth: { use: path.split('-') } } }, about)
@@ -68,9 +60,11 @@ export async function keyApp(
   return {
     app,
     keys,
+    /** A key of alice with the scope `notes:read`, which does not expire. */
     issued,
     stats: () => app.authn.stats().apiKeys as ApiKeyStats,
-    get: (path, headers = {}) => answered(app, path, headers),
+    get: (path: string, headers: Record<string, string | string[]> = {}) =>
+      answered(app, path, headers),
   }
 }
 

@@ -98,13 +98,8 @@ export function rawLines(): { lines: string[]; stream: { write(line: string): vo
 }
 
 /** Collects the lines that an app logs. */
-export function logLines(): {
-  lines: Record<string, unknown>[]
-  stream: { write(line: string): void }
-} {
+export function logLines() {
   const lines: Record<string, unknown>[] = []
-  return {
-    lines,
-    stream: { write: (line) => void lines.push(JSON.parse(line) as object as never) },
-  }
+  const write = (line: string): void => void lines.push(JSON.parse(line) as object as never)
+  return { lines, stream: { write } }
 }

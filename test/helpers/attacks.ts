@@ -1,5 +1,4 @@
 import { deepStrictEqual } from 'node:assert'
-import type { FastifyInstance } from 'fastify'
 import type { Test } from 'tap'
 import type { AuthnOptions, UserService } from '../../lib/index.js'
 import { appWith, rawLines, type TestUser } from './app.js'
@@ -40,22 +39,12 @@ export function unusable(asked: readonly unknown[]): unknown[] {
 const marks = ['required', 'optional', 'try'] as const
 
 /** An app with three routes for each authenticator, `/<use>/<mark>`, and all that it lets out. */
-export interface Target {
-  readonly app: FastifyInstance
-  readonly service: CredulousService
-  readonly lines: string[]
-  /** How many headers have been sent to a use. */
-  readonly turns: Map<string, number>
-  /** Runs of the handlers since the last call. */
-  take(): number
-}
-
 export async function target(
   t: Test,
   service: CredulousService,
   options: AuthnOptions,
   uses: Readonly<Record<string, string | readonly string[]>>,
-): Promise<Target> {
+) {
   const { lines, stream } = rawLines()
   const { handler, take } = probe()
   const app = await appWith(
@@ -70,8 +59,11 @@ export async function target(
     },
     { logger: { level: 'debug', stream } },
   )
-  return { app, service, lines, take, turns: new Map() }
+  /** How many headers have been sent to a use. */
+  const turns = new Map<string, number>()
+  return { app, service, lines, take, turns }
 }
+export type Target = Awaited<ReturnType<typeof target>>
 
 /** What a header is taken for: no credentials at all, or wrong ones; and how it is rejected. */
 export interface Expected {

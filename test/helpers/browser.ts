@@ -1,15 +1,6 @@
 import { chromium, type Browser, type Page } from 'playwright-core'
 import type { Test } from 'tap'
 
-/** A page, and everything that it asked for and complained about. */
-export interface Visit {
-  readonly page: Page
-  /** URLs of all requests, but for data that stands in the page itself. */
-  readonly requests: string[]
-  /** Errors and warnings of the console, and uncaught errors. */
-  readonly complaints: string[]
-}
-
 /**
  * Opens an empty page in a browser with a profile of its own, which ends with the test.
  *
@@ -22,7 +13,7 @@ export async function openPage(
   locale: string,
   hosts: readonly string[] = [],
   port?: number,
-): Promise<Visit> {
+) {
   const place = port === undefined ? '127.0.0.1' : `127.0.0.1:${port}`
   const browser: Browser = await chromium.launch({
     executablePath,
@@ -44,7 +35,9 @@ export async function openPage(
   const ignoreHTTPSErrors = hosts.length > 0
   const context = await browser.newContext({ locale, viewport, ignoreHTTPSErrors })
   context.setDefaultTimeout(30_000)
+  /** URLs of all requests, but for data that stands in the page itself. */
   const requests: string[] = []
+  /** Errors and warnings of the console, and uncaught errors. */
   const complaints: string[] = []
   context.on('request', (request) => {
     if (!/^(?:data|blob):/.test(request.url())) requests.push(request.url())
@@ -55,6 +48,34 @@ export async function openPage(
     if (['error', 'warning'].includes(message.type())) complaints.push(message.text())
   })
   return { page, requests, complaints }
+}
+
+export type Authenticator = Awaited<ReturnType<typeof authenticatorIn>>
+
+/** An authenticator in a tab, which verifies its user and does what it is asked for at once. */
+export async function authenticatorIn(page: Page) {
+  const cdp = await page.context().newCDPSession(page)
+  await cdp.send('WebAuthn.enable')
+  const { authenticatorId } = await cdp.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  })
+  return {
+    cdp,
+    authenticatorId,
+    /** Whether its user does what a page asks for. */
+    async present(enabled: boolean) {
+      await cdp.send('WebAuthn.setAutomaticPresenceSimulation', { authenticatorId, enabled })
+    },
+    credentials: async (): Promise<{ credentialId: string }[]> =>
+      (await cdp.send('WebAuthn.getCredentials', { authenticatorId })).credentials,
+  }
 }
 
 /** Presses Cancel where the browser itself asks for name and password, as it does at a challenge of Basic. */

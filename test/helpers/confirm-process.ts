@@ -1,10 +1,10 @@
-import type { AddressInfo } from 'node:net'
 import Fastify from 'fastify'
 import { Redis } from 'ioredis'
 import { authn, type AuthnOptions } from '../../lib/index.js'
 import { redisSessions } from '../../lib/sessions/index.js'
 import { hash } from './accounts.js'
 import { cost, secret } from './app.js'
+import { serve } from './processes.js'
 
 /**
  * A process of a shop whose sessions and counters are in Redis: started by login/processes.test.ts, which it tells its
@@ -25,10 +25,7 @@ async function main(): Promise<void> {
   } as unknown as AuthnOptions)
   app.get('/me', { config: { auth: true } }, () => 'in')
   app.post('/begin', (request, reply) => app.authn.sessions.begin(1, request, reply))
-  app.post('/everywhere', async () => ({ revoked: await app.authn.sessions.revoke({ sub: 1 }) }))
-  await app.listen({ host: '127.0.0.1', port: 0 })
-  process.send?.((app.server.address() as AddressInfo).port)
-  process.once('disconnect', () => process.exit())
+  await serve(app)
 }
 
 void main()

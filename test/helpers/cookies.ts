@@ -1,8 +1,8 @@
 import type { OutgoingHttpHeaders } from 'node:http'
 import type { Test } from 'tap'
 import type { AuthnOptions } from '../../lib/index.js'
-import { appWith, passwords, standardOptions, type TestApp } from './app.js'
-import { probe, type AnyResponse, type Probe } from './flows.js'
+import { appWith, passwords, standardOptions } from './app.js'
+import { probe, type AnyResponse } from './flows.js'
 
 /** A cookie that a reply sets: its name, its value, and its attributes in lower case. */
 export interface ReplyCookie {
@@ -43,21 +43,12 @@ export const crossSite = {
 }
 const alice = { username: 'alice', password: passwords.alice }
 
-interface CookieApp extends Pick<Probe, 'take'> {
-  readonly app: TestApp
-  post(url: string, headers?: Record<string, string>, payload?: object): Promise<AnyResponse>
-  /** Logs alice in; by default over TLS. */
-  login(headers?: Record<string, string>, more?: object): Promise<AnyResponse>
-  /** The status of `/me` with a token in its cookie. */
-  me(token: string): Promise<number>
-}
-
 /** An app with cookies behind a proxy that terminates TLS, and with the protected routes `/me` and `POST /notes`. */
 export async function cookieApp(
   t: Test,
   options: Partial<AuthnOptions> = {},
   server: Parameters<typeof appWith>[3] = {},
-): Promise<CookieApp> {
+) {
   const { handler, take } = probe()
   const config = { auth: true } as const
   const app = await appWith(
@@ -72,16 +63,18 @@ export async function cookieApp(
   return {
     app,
     take,
-    post: (url, headers = {}, payload) =>
+    post: (url: string, headers: Record<string, string> = {}, payload?: object) =>
       app.inject({
         method: 'POST',
         url,
         headers: { ...tls, ...headers },
         ...(payload && { payload }),
       }),
-    login: (headers = tls, more = {}) =>
+    /** Logs alice in; by default over TLS. */
+    login: (headers: Record<string, string> = tls, more: object = {}) =>
       app.inject({ method: 'POST', url: '/login', headers, payload: { ...alice, ...more } }),
-    async me(token) {
+    /** The status of `/me` with a token in its cookie. */
+    async me(token: string) {
       const headers = { ...tls, cookie: `__Host-token=${token}` }
       return (await app.inject({ url: '/me', headers })).statusCode
     },

@@ -19,3 +19,12 @@ export function validated(
   last = checked.catch(() => undefined)
   return checked
 }
+
+/** What an operation of a document has. */
+export interface Operation {
+  readonly responses: object
+  readonly security?: object[]
+  readonly tags?: string[]
+  readonly summary?: string
+  readonly requestBody?: { content: Record<string, { schema: { required?: string[] } }> }
+}

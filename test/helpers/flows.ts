@@ -1,5 +1,6 @@
 import { request as httpRequest, type Agent, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { isDeepStrictEqual } from 'node:util'
 import type { FastifyInstance, FastifyRequest, LightMyRequestResponse } from 'fastify'
 import type { Test } from 'tap'
@@ -34,24 +35,19 @@ export function nameOf({ user }: { user: { name?: unknown } | null }): unknown {
 }
 
 /** A handler that says who it sees, and remembers its runs. */
-export interface Probe {
-  readonly runs: string[]
-  readonly handler: (request: FastifyRequest) => { user: unknown; context: unknown }
-  /** The runs since the last call. */
-  take(): number
-}
-
-export function probe(): Probe {
+export function probe() {
   const runs: string[] = []
   return {
     runs,
-    handler: (request) => {
+    handler: (request: FastifyRequest) => {
       runs.push(`${request.method} ${request.url}`)
       return { user: nameOf(request), context: nameOf({ user: userFromContext() }) }
     },
+    /** The runs since the last call. */
     take: () => runs.splice(0).length,
   }
 }
+export type Probe = ReturnType<typeof probe>
 
 /** What a rejection must be: every header of it. */
 export interface ExpectedRejection {
@@ -167,15 +163,8 @@ export function send(
         ...(signal && { signal }),
       },
       (response) => {
-        let text = ''
-        response.setEncoding('utf8')
-        response.on('data', (chunk: string) => {
-          text += chunk
-        })
-        response.on('end', () =>
-          resolve({ statusCode: response.statusCode ?? 0, headers: response.headers, body: text }),
-        )
-        response.on('error', reject)
+        const { statusCode = 0, headers } = response
+        text(response).then((body) => resolve({ statusCode, headers, body }), reject)
       },
     )
     request.on('error', reject)

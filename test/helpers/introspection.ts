@@ -1,5 +1,5 @@
-import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { text } from 'node:stream/consumers'
 import type { Test } from 'tap'
 import { appWith, bearer, type TestApp } from './app.js'
 import { probe, type AnyResponse } from './flows.js'
@@ -54,10 +54,7 @@ export async function startIntrospection(t: Test): Promise<IntrospectingIssuer> 
   }
   issuer.answers.set(discoveryPath, (response) => response.end(JSON.stringify(metadata)))
   issuer.answers.set(introspectionPath, async (response, request) => {
-    let body = ''
-    request.setEncoding('utf8').on('data', (chunk: string) => (body += chunk))
-    await once(request, 'end')
-    const asked = { request, form: new URLSearchParams(body) }
+    const asked = { request, form: new URLSearchParams(await text(request)) }
     forms.push(asked)
     const good = known.get(String(asked.form.get('token'))) ?? { active: false }
     const answer = whole.misbehave ?? answering(JSON.stringify(good))
@@ -72,11 +69,6 @@ export const answering =
   (response: ServerResponse): unknown =>
     response.writeHead(status, headers).end(body)
 
-export interface Introspecting {
-  readonly app: TestApp
-  readonly get: (token: string, url?: string) => Promise<AnyResponse>
-}
-
 /** An app that asks the issuer about tokens. @param more - of the option `introspection` */
 export async function introspectingApp(
   t: Test,
@@ -85,7 +77,7 @@ export async function introspectingApp(
   issuerOptions: Partial<IssuerOptions> = {},
   options: AuthnOptions = {},
   server: FastifyServerOptions = {},
-): Promise<Introspecting> {
+) {
   const { handler } = probe()
   const introspection = { clientId: 'notes api', clientSecret, ...more }
   const corp = issuer.options({ introspection, ...issuerOptions })
@@ -100,11 +92,12 @@ export async function introspectingApp(
     },
     server,
   )
-  return { app, get: (token, url = '/') => app.inject({ url, headers: bearer(token) }) }
+  const get = (token: string, url = '/') => app.inject({ url, headers: bearer(token) })
+  return { app, get }
 }
 
 /** Sends tokens from many addresses. */
-export function strangers({ app }: Introspecting): (token: string) => Promise<AnyResponse> {
+export function strangers({ app }: { app: TestApp }): (token: string) => Promise<AnyResponse> {
   let last = 0
   return (token) => {
     last += 1

@@ -1,8 +1,8 @@
 import type { KeyObject, KeyPairKeyObjectResult } from 'node:crypto'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Test } from 'tap'
 import { forge } from '../../lib/testing/forge.js'
+import { startServer } from './server.js'
 import { keys, epochSeconds } from './tokens.js'
 import type { IssuerOptions, SigningMethod } from '../../lib/index.js'
 
@@ -58,32 +58,21 @@ export async function startIssuer(t: Test, path = ''): Promise<TestIssuer> {
     response.setHeader('content-type', 'application/json')
     response.end(JSON.stringify(body))
   }
-  const server = createServer((request, response) => {
+  const server = await startServer(t, (request, response) => {
     const { url = '' } = request
     asked.push(url)
     requests.push(request)
     const answer = answers.get(url)
     if (answer !== undefined) return void answer(response, request)
     if (url === `${path}${discoveryPath}`) {
-      return json(response, { issuer: issuer.url, jwks_uri: `${origin()}${keysPath}` })
+      return json(response, { issuer: issuer.url, jwks_uri: `${server.url}${keysPath}` })
     }
     if (url === keysPath) return json(response, { keys: issuer.published })
     response.statusCode = 404
     response.end('nothing here')
   })
-  const listen = (port: number): Promise<void> =>
-    new Promise((resolve) => server.listen(port, '127.0.0.1', resolve))
-  const close = (): Promise<void> =>
-    new Promise((resolve) => {
-      server.close(() => resolve())
-      server.closeAllConnections()
-    })
-  await listen(0)
-  const { port } = server.address() as AddressInfo
-  const origin = (): string => `http://127.0.0.1:${port}`
-  t.teardown(close)
   const issuer: TestIssuer = {
-    url: `${origin()}${path}`,
+    url: `${server.url}${path}`,
     asked,
     requests,
     published: [goodKey],
@@ -102,8 +91,8 @@ export async function startIssuer(t: Test, path = ''): Promise<TestIssuer> {
       user: ({ sub }) => ({ name: sub }),
       ...more,
     }),
-    kill: close,
-    revive: () => listen(port),
+    kill: server.kill,
+    revive: server.revive,
   }
   return issuer
 }

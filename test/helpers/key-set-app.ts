@@ -1,12 +1,12 @@
-import type { AddressInfo } from 'node:net'
 import bcrypt from 'bcrypt'
 import Fastify from 'fastify'
 import { authn } from '../../lib/index.js'
 import { userService } from './app.js'
 import { nameOf } from './flows.js'
+import { serve } from './processes.js'
 
 /**
- * A process of an app whose keys rotate: started by flows/rotation.test.ts, which it tells its port. It ends when its
+ * A process of an app whose keys rotate: started by tokens/rotation.test.ts, which it tells its port. It ends when its
  * parent lets go of it.
  */
 async function main(): Promise<void> {
@@ -22,27 +22,12 @@ async function main(): Promise<void> {
     hashing: { cost: 4 },
   })
   app.get('/me', { config: { auth: true } }, nameOf)
-  // A token that outlives its key.
-  app.get('/long', () =>
-    app.jwtService.generateTokenWithClaims({
-      sub: 'alice',
-      exp: 4_102_444_800,
-      jti: Math.random().toString(),
-    }),
-  )
   app.get('/stats', () => app.authn.stats())
-  app.post<{ Querystring: { now: string } }>('/clock', ({ query }) => {
-    const now = Number(query.now)
-    Date.now = () => now
-    return 'ok'
-  })
   app.post('/reload', async () => {
     await app.jwtService.reload()
     return 'ok'
   })
-  await app.listen({ host: '127.0.0.1', port: 0 })
-  process.send?.((app.server.address() as AddressInfo).port)
-  process.once('disconnect', () => void app.close())
+  await serve(app, () => app.close())
 }
 
 void main()

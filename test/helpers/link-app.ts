@@ -3,7 +3,7 @@ import type { FastifyServerOptions } from 'fastify'
 import type { Test } from 'tap'
 import { passwords, type TestApp } from './app.js'
 import { linesOf, tls } from './cookies.js'
-import { isAttempt, jarOf, loginApp, type LoginApp } from './login-app.js'
+import { isAttempt, jarOf, loginApp, type Begun } from './login-app.js'
 import { epochSeconds } from './tokens.js'
 import type { AnyResponse } from './flows.js'
 import type { TestProvider } from './provider.js'
@@ -11,30 +11,13 @@ import type { AuthnOptions, LoginProviderOptions } from '../../lib/index.js'
 
 type Name = 'alice' | 'bob'
 
-/** A browser that has begun to link. */
-export interface BegunLink {
-  readonly response: AnyResponse
+/** A browser that has begun to link, with the cookies of the session and of the attempt. */
+export interface BegunLink extends Begun {
   /** The cookie of the attempt. */
   readonly attempt: string
-  /** The cookies of the session and of the attempt. */
-  readonly cookie: string
-  /** Where the provider leads the browser back to. */
-  readonly callback: URL
-  /** The parameters of the authorization request. */
-  readonly sent: URLSearchParams
 }
 
-export interface LinkApp extends LoginApp {
-  /** Who has which account of the provider, by `iss` and `sub`: what an app has in a table. */
-  readonly owners: Map<string, string>
-  /** Logs in with a password. @returns the cookies of the session */
-  enter(name?: Name): Promise<string>
-  post(url: string, cookie: string, body?: object, more?: object): Promise<AnyResponse>
-  /** Begins to link in a session. @param path - where logins with the provider begin */
-  beginLink(session: string, body?: object, path?: string): Promise<BegunLink>
-  /** A whole link. */
-  link(session: string, body?: object): Promise<AnyResponse>
-}
+export type LinkApp = Awaited<ReturnType<typeof linkApp>>
 
 /** An app as that of {@link loginApp}, whose users can link accounts of the provider. */
 export async function linkApp(
@@ -44,7 +27,8 @@ export async function linkApp(
   options: Partial<AuthnOptions> = {},
   server: FastifyServerOptions = {},
   declare: (app: TestApp) => unknown = () => undefined,
-): Promise<LinkApp> {
+) {
+  /** Who has which account of the provider, by `iss` and `sub`: what an app has in a table. */
   const owners = new Map<string, string>()
   const link: LoginProviderOptions['link'] = ({ iss, sub }, user) => {
     const { name } = user as { name: string }
@@ -54,14 +38,19 @@ export async function linkApp(
     return owner === name
   }
   const base = await loginApp(t, provider, { link, ...more }, options, server, declare)
-  const post: LinkApp['post'] = (url, cookie, body, headers = {}) =>
+  const post = (url: string, cookie: string, body?: object, headers: object = {}) =>
     base.app.inject({
       method: 'POST',
       url,
       headers: { ...tls, ...(cookie !== '' && { cookie }), ...headers },
       ...(body && { payload: body }),
     })
-  const beginLink: LinkApp['beginLink'] = async (session, body, path = '/login/corp') => {
+  /** Begins to link in a session. @param path - where logins with the provider begin */
+  const beginLink = async (
+    session: string,
+    body?: object,
+    path = '/login/corp',
+  ): Promise<BegunLink> => {
     const response = await post(`${path}/link`, session, body)
     if (response.statusCode !== 200) throw new Error(`${response.statusCode}: ${response.body}`)
     const { location } = JSON.parse(response.body) as { location: string }
@@ -73,12 +62,14 @@ export async function linkApp(
   return {
     ...base,
     owners,
-    async enter(name = 'alice') {
+    /** Logs in with a password. @returns the cookies of the session */
+    async enter(name: Name = 'alice') {
       return jarOf(await post('/login', '', { username: name, password: passwords[name] }))
     },
     post,
     beginLink,
-    link: async (session, body) => {
+    /** A whole link. */
+    link: async (session: string, body?: object) => {
       const { callback, cookie } = await beginLink(session, body)
       return base.get(callback.pathname + callback.search, cookie)
     },

@@ -5,7 +5,11 @@ import { setTimeout as later } from 'node:timers/promises'
 import bcrypt from 'bcrypt'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Test } from 'tap'
+import { defaults } from '../../lib/options/defaults.js'
 import type { AnyResponse } from './flows.js'
+import { realNow } from './until.js'
+
+export { until } from './until.js'
 
 /** The messages of rejections that ask the client to wait. */
 export const busy = 'The server is busy. Please try again later.'
@@ -13,20 +17,6 @@ export const tooMany = 'Too many failed attempts. Please try again later.'
 export const busyInGerman = 'Der Server ist ausgelastet. Bitte versuchen Sie es später erneut.'
 export const tooManyInGerman =
   'Zu viele fehlgeschlagene Versuche. Bitte versuchen Sie es später erneut.'
-
-const realNow = performance.now.bind(performance)
-
-/** Waits for something that must come; how soon does not matter. */
-export async function until(
-  condition: () => boolean | Promise<boolean>,
-  what: string,
-): Promise<void> {
-  const limit = realNow() + 30_000
-  while (!(await condition())) {
-    if (realNow() > limit) throw new Error(`waited in vain until ${what}`)
-    await later(1)
-  }
-}
 
 /** Lets everything go on that can, without anything from outside. */
 export async function settle(turns = 3): Promise<void> {
@@ -47,23 +37,10 @@ export interface BcryptRun {
   fail(error: unknown): void
 }
 
-/** What bcrypt does, as seen from outside of the package. */
-export interface BcryptWatch {
-  readonly runs: BcryptRun[]
-  /** Those under way. */
-  readonly running: BcryptRun[]
-  /** Most that were under way at once. */
-  readonly peak: number
-  /** `true` keeps every run under way until it is told to end; `false` also ends those that are. */
-  hold(held: boolean): void
-  /** The passwords of the runs so far. */
-  passwords(): string[]
-}
-
 type Work = (password: string, against: never) => Promise<unknown>
 
 /** Counts the runs of the `bcrypt` package until the test ends, and holds them where it is told to. */
-export function watchBcrypt(t: Test, held = false): BcryptWatch {
+export function watchBcrypt(t: Test, held = false) {
   const runs: BcryptRun[] = []
   const running = new Set<BcryptRun>()
   let peak = 0
@@ -104,18 +81,22 @@ export function watchBcrypt(t: Test, held = false): BcryptWatch {
       bcrypt.hashSync(password, against),
     ),
   )
-  const watch: BcryptWatch = {
+  const watch = {
     runs,
+    /** Those under way. */
     get running() {
       return [...running]
     },
+    /** Most that were under way at once. */
     get peak() {
       return peak
     },
-    hold: (next) => {
+    /** `true` keeps every run under way until it is told to end; `false` also ends those that are. */
+    hold: (next: boolean) => {
       holding = next
       if (!next) for (const run of running) run.finish()
     },
+    /** The passwords of the runs so far. */
     passwords: () => runs.map(({ password }) => password),
   }
   t.teardown(() => {
@@ -156,34 +137,38 @@ export function movableClock(t: Test): { advance(milliseconds: number): Promise<
   }
 }
 
-/** A request as the parts below Fastify see it. */
-export interface FakeRequest {
-  readonly request: FastifyRequest
-  readonly socket: EventEmitter & { destroyed: boolean }
-  readonly lines: { level: string; args: unknown[] }[]
-  /** Its client goes away. */
-  leave(): void
+/** Time-outs of five seconds end after a fifth of one. @returns the times for which something waits */
+export function shortFiveSeconds(t: Test): number[] {
+  const limits: number[] = []
+  const { setTimeout: wait } = globalThis
+  t.intercept(globalThis, 'setTimeout', {
+    value(work: () => void, milliseconds: number, ...rest: []) {
+      limits.push(milliseconds)
+      return wait(work, milliseconds === 5000 ? 200 : milliseconds, ...rest)
+    },
+  })
+  return limits
 }
 
-export function fakeRequest(ip = '127.0.0.1'): FakeRequest {
+/** A request as the parts below Fastify see it. */
+export function fakeRequest(ip = '127.0.0.1') {
   const socket = Object.assign(new EventEmitter(), { destroyed: false })
   const { lines, log } = fakeLog()
   return {
     request: { ip, log, headers: {}, raw: { socket } } as unknown as FastifyRequest,
     socket,
     lines,
+    /** Its client goes away. */
     leave() {
       socket.destroyed = true
       socket.emit('close')
     },
   }
 }
+export type FakeRequest = ReturnType<typeof fakeRequest>
 
 /** A logger that remembers what it is told. */
-export function fakeLog(): {
-  lines: { level: string; args: unknown[] }[]
-  log: FastifyInstance['log']
-} {
+export function fakeLog() {
   const lines: { level: string; args: unknown[] }[] = []
   const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'].map((level) => [
     level,
@@ -240,4 +225,11 @@ export function tally(responses: readonly AnyResponse[]): Record<number, number>
 export function retryAfterOf({ headers }: AnyResponse): number {
   const { 'retry-after': value } = headers
   return typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : Number.NaN
+}
+
+/** Sets how many passwords the apps that this test starts from here on hash at once: else, it depends on the machine. */
+export function hashAtOnce(t: Test, count: number): void {
+  const { concurrency } = defaults.hashing
+  defaults.hashing.concurrency = count
+  t.teardown(() => (defaults.hashing.concurrency = concurrency))
 }

@@ -1,12 +1,21 @@
 import type { FastifyServerOptions } from 'fastify'
 import type { Test } from 'tap'
 import { appWith, logLines, standardOptions, type TestApp } from './app.js'
-import { cookiesOf, tls } from './cookies.js'
+import { cookieOf } from './client.js'
+import { tls } from './cookies.js'
 import type { AuthnOptions, LoginProviderOptions } from '../../lib/index.js'
 import type { AnyResponse } from './flows.js'
 import type { TestProvider } from './provider.js'
 
+export { cookieOf as jarOf } from './client.js'
+
 export const clientSecret = 'a secret: +/%&=? of the client'
+
+/** Parameters of an authorization request that the plugin sets. */
+export const reserved =
+  'response_type response_mode client_id redirect_uri scope state nonce code_challenge code_challenge_method request request_uri'.split(
+    ' ',
+  )
 
 /** A browser that has begun to log in. */
 export interface Begun {
@@ -22,27 +31,10 @@ export interface Begun {
 /** What a rejection or an error was logged with. */
 type Logged = Readonly<Record<'code' | 'reason' | 'provider', string | undefined>>
 
-export interface LoginApp {
-  readonly app: TestApp
-  /** All that was logged. */
-  readonly lines: Record<string, unknown>[]
-  get(url: string, cookie?: string): Promise<AnyResponse>
-  begin(query?: string): Promise<Begun>
-  /** @param change - of the parameters of the callback */
-  finish(begun: Begun, change?: (parameters: URLSearchParams) => unknown): Promise<AnyResponse>
-  logIn(query?: string): Promise<AnyResponse>
-  /** The last rejection or error since the last call. */
-  last(): Logged
-}
+export type LoginApp = Awaited<ReturnType<typeof loginApp>>
 
 /** Whether a line `Set-Cookie` is of an attempt. */
 export const isAttempt = (line: string): boolean => line.startsWith('__Host-login-')
-
-/** The cookies that a reply sets, for the header `Cookie`. */
-export function jarOf(response: AnyResponse): string {
-  const kept = cookiesOf(response).filter(({ value }) => value !== '')
-  return kept.map(({ name, value }) => `${name}=${value}`).join('; ')
-}
 
 /** An app behind a proxy that terminates TLS, whose users log in with a provider. */
 export async function loginApp(
@@ -52,7 +44,7 @@ export async function loginApp(
   options: Partial<AuthnOptions> = {},
   server: FastifyServerOptions = {},
   declare: (app: TestApp) => unknown = () => undefined,
-): Promise<LoginApp> {
+) {
   const { lines, stream } = logLines()
   const corp: LoginProviderOptions = {
     issuer: provider.url,
@@ -77,21 +69,27 @@ export async function loginApp(
     if (response.statusCode !== 303) throw new Error(`${response.statusCode}: ${response.body}`)
     const location = new URL(String(response.headers.location))
     const callback = provider.visit(location)
-    return { response, sent: location.searchParams, cookie: jarOf(response), callback }
+    return { response, sent: location.searchParams, cookie: cookieOf(response), callback }
   }
-  const finish: LoginApp['finish'] = ({ callback, cookie }, change = () => undefined) => {
+  /** @param change - of the parameters of the callback */
+  const finish = (
+    { callback, cookie }: Begun,
+    change: (parameters: URLSearchParams) => unknown = () => undefined,
+  ): Promise<AnyResponse> => {
     const parameters = new URLSearchParams(callback.search)
     change(parameters)
     return get(`${callback.pathname}?${parameters.toString()}`, cookie)
   }
   return {
     app,
+    /** All that was logged. */
     lines,
     get,
     begin,
     finish,
-    logIn: async (query) => finish(await begin(query)),
-    last() {
+    logIn: async (query?: string): Promise<AnyResponse> => finish(await begin(query)),
+    /** The last rejection or error since the last call. */
+    last(): Logged {
       const [line] = lines
         .splice(0)
         .filter(({ msg, err }) => msg === 'Request rejected' || err)

@@ -1,4 +1,3 @@
-import type { AddressInfo } from 'node:net'
 import Fastify from 'fastify'
 import { Redis } from 'ioredis'
 import { authn } from '../../lib/index.js'
@@ -6,9 +5,10 @@ import { redisSessions } from '../../lib/sessions/index.js'
 import { secret, userService } from './app.js'
 import { nameOf } from './flows.js'
 import { clientSecret } from './openid-provider.js'
+import { serve } from './processes.js'
 
 /**
- * A process of a shop whose sessions are in Redis: started by flows/login-with-processes.test.ts, which it tells its port.
+ * A process of a shop whose sessions are in Redis: started by login-with/processes.test.ts, which it tells its port.
  * It ends with its parent.
  */
 async function main(): Promise<void> {
@@ -25,9 +25,7 @@ async function main(): Promise<void> {
     loginWith: { corp: { issuer, clientId: 'shop', clientSecret, username, link: () => true } },
   })
   app.get('/me', { config: { auth: true } }, (request) => ({ name: nameOf(request) }))
-  await app.listen({ host: '127.0.0.1', port: 0 })
-  process.send?.((app.server.address() as AddressInfo).port)
-  process.once('disconnect', () => process.exit())
+  await serve(app)
 }
 
 void main()

@@ -1,8 +1,7 @@
-import { once } from 'node:events'
-import { createServer, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { RequestListener } from 'node:http'
 import Provider, { type Configuration } from 'oidc-provider'
 import type { Test } from 'tap'
+import { startServer } from './server.js'
 
 /** A server for `oidc-provider`, on a port of its own, whose provider a test replaces. */
 export async function oidcServer(t: Test) {
@@ -10,13 +9,7 @@ export async function oidcServer(t: Test) {
   t.intercept(console, 'info', { value: () => undefined })
   t.intercept(console, 'warn', { value: () => undefined })
   let answer: RequestListener = () => undefined
-  const server = createServer((request, response) => answer(request, response))
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  t.teardown(() => {
-    server.close()
-    server.closeAllConnections()
-  })
+  const { url } = await startServer(t, (request, response) => answer(request, response))
   return {
     url,
     serve(configuration: Configuration): Provider {

@@ -4,17 +4,11 @@ import { nodeArguments, programOf } from './project.js'
 
 export const clientSecret = 'a secret of the test, which is long'
 
-/** A real OpenID provider in a process of its own, on a port of the loopback interface that stays the same. */
-export interface RealProvider {
-  readonly issuer: string
-  /** With another key. */
-  restart(): Promise<void>
-}
-
 /**
- * Starts one, with the users alice and bob and the client `shop`, whose callback is that of `loginWith.corp`.
+ * Starts a real OpenID provider in a process of its own, on a port that stays the same: with the users alice and bob and
+ * the client `shop`, whose callback is that of `loginWith.corp`.
  */
-export async function realProvider(t: Test): Promise<RealProvider> {
+export async function realProvider(t: Test) {
   let child: ChildProcess
   const start = async (port: string): Promise<string> => {
     child = fork(programOf('test/helpers/openid-provider-app.ts'), {
@@ -42,6 +36,7 @@ export async function realProvider(t: Test): Promise<RealProvider> {
   t.teardown(kill)
   return {
     issuer,
+    /** With another key. */
     async restart() {
       await kill()
       await start(new URL(issuer).port)
@@ -50,29 +45,16 @@ export async function realProvider(t: Test): Promise<RealProvider> {
 }
 
 /** A browser without pages: it keeps cookies by origin, and follows no redirect by itself. */
-export interface Visitor {
-  /** @param body - sent by POST: a form, or JSON */
-  open(url: string, body?: URLSearchParams | object): Promise<Response>
-  /**
-   * Begins a login and chooses a name at the provider; an empty one cancels.
-   *
-   * @returns the address of the callback, which is not opened yet
-   */
-  choose(start: string, who: string): Promise<string>
-  /** Begins to link, and chooses a name at the provider. @returns the address of the callback */
-  chooseLink(start: string, who: string): Promise<string>
-  /** The header `Cookie` for an origin. */
-  cookies(origin: string): string
-}
-
-export function visitor(): Visitor {
+export function visitor() {
   const jars = new Map<string, Map<string, string>>()
   const jarOf = (url: string): Map<string, string> => {
     const { origin } = new URL(url)
     return jars.get(origin) ?? jars.set(origin, new Map()).get(origin) ?? new Map()
   }
+  /** The header `Cookie` for an origin. */
   const cookies = (url: string): string =>
     [...jarOf(url)].map(([name, value]) => `${name}=${value}`).join('; ')
+  /** @param body - sent by POST: a form, or JSON */
   const open = async (url: string, body?: URLSearchParams | object): Promise<Response> => {
     const isForm = body instanceof URLSearchParams
     const type = body && !isForm && { 'content-type': 'application/json' }
@@ -95,13 +77,15 @@ export function visitor(): Visitor {
     const next = new URL(location, url).href
     return next.includes('/callback?') ? next : follow(next)
   }
-  const choose: Visitor['choose'] = async (start, who) =>
+  /** Begins a login and chooses a name at the provider; an empty one cancels. @returns where the callback is, unopened */
+  const choose = async (start: string, who: string): Promise<string> =>
     follow(await follow(start), new URLSearchParams({ who }))
   return {
     open,
     cookies,
     choose,
-    async chooseLink(start, who) {
+    /** Begins to link, and chooses a name at the provider. @returns the address of the callback */
+    async chooseLink(start: string, who: string) {
       const { location } = (await (await open(`${start}/link`, {})).json()) as { location: string }
       return choose(location, who)
     },

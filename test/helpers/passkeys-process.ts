@@ -1,9 +1,9 @@
-import type { AddressInfo } from 'node:net'
 import Fastify from 'fastify'
 import { Pool } from 'pg'
 import { authn, type AuthnOptions, type Passkey } from '../../lib/index.js'
 import { cost, secret } from './app.js'
 import { origin, type PasskeyUser } from './passkeys.js'
+import { serve } from './processes.js'
 
 /** The functions of an app over PostgreSQL, with the statements that the documentation shows. */
 function passkeysIn(pool: Pool) {
@@ -46,9 +46,7 @@ async function main(): Promise<void> {
   app.post<{ Body: { id: number } }>('/begin', (request, reply) =>
     app.authn.sessions.begin(request.body.id, request, reply, { amr: ['mfa'] }),
   )
-  await app.listen({ host: '127.0.0.1', port: 0 })
-  process.send?.((app.server.address() as AddressInfo).port)
-  process.once('disconnect', () => process.exit())
+  await serve(app)
 }
 
 void main()

@@ -1,9 +1,10 @@
-import type { FastifyServerOptions, LightMyRequestResponse } from 'fastify'
+import type { FastifyServerOptions } from 'fastify'
 import type { Test } from 'tap'
 import type { AuthnOptions, Passkey, PasskeysOptions } from '../../lib/index.js'
 import { virtualPasskey, type VirtualPasskey } from '../../lib/testing/index.js'
 import { hash, password } from './accounts.js'
-import { appWith, bearer, rawLines, secret, type TestApp } from './app.js'
+import { appWith, rawLines, secret, type TestApp } from './app.js'
+import { clientOver, sessionOf, type Client, type Headers } from './client.js'
 
 /** A stored user of {@link passkeysApp}. */
 export interface PasskeyUser {
@@ -25,28 +26,7 @@ export interface Asked {
   publicKey: { challenge: string; excludeCredentials: object[] }
 }
 
-type Headers = Record<string, string>
-
-export interface PasskeysApp {
-  readonly app: TestApp
-  readonly users: PasskeyUser[]
-  /** What the table holds. */
-  readonly table: StoredPasskey[]
-  /** What `findByUsername` was asked for. */
-  readonly found: (string | number)[]
-  readonly lines: string[]
-  post(url: string, body?: object, headers?: Headers): Promise<LightMyRequestResponse>
-  /** The options of a ceremony. */
-  ask(url: string, headers?: Headers): Promise<Asked>
-  /** The header of a session that has just proved all that changes of passkeys need. */
-  logIn(id?: number): Promise<Headers>
-  /** Adds a passkey to a user. */
-  add(passkey: VirtualPasskey, headers: Headers, name?: string): Promise<LightMyRequestResponse>
-  /** The body of a log-in with a passkey. */
-  answer(passkey: VirtualPasskey): Promise<{ token: string; response: object }>
-  /** Logs in with a passkey. */
-  enter(passkey: VirtualPasskey): Promise<LightMyRequestResponse>
-}
+export type PasskeysApp = Awaited<ReturnType<typeof passkeysApp>>
 
 /** The functions of an app over a table in memory. As a database does, they return copies and compare with what is stored. */
 export function passkeysOver(table: StoredPasskey[]): Omit<PasskeysOptions, 'origin' | 'name'> {
@@ -81,7 +61,7 @@ export async function passkeysApp(
   options: Partial<AuthnOptions> = {},
   declare: (app: TestApp) => unknown = () => undefined,
   server: FastifyServerOptions = {},
-): Promise<PasskeysApp> {
+) {
   const users: PasskeyUser[] = [
     { id: 1, email: 'alice@example.com', password: hash },
     { id: 2, email: 'bob@example.com', password: hash },
@@ -119,13 +99,15 @@ export async function passkeysApp(
     },
     { logger: { stream }, ...server },
   )
-  const post = async (url: string, body: object = {}, headers: Headers = {}) =>
-    app.inject({ method: 'POST', url, payload: body, headers })
+  const client = clientOver(app)
+  const post: Client['post'] = (url, body = {}, headers = {}) => client.post(url, body, headers)
+  /** The options of a ceremony. */
   const ask = async (url: string, headers: Headers = {}): Promise<Asked> => {
     const response = await post(url, {}, headers)
     if (response.statusCode !== 200) throw new Error(`${response.statusCode} ${response.body}`)
     return response.json()
   }
+  /** The body of a log-in with a passkey. */
   const answer = async (passkey: VirtualPasskey) => {
     const { token, publicKey } = await ask('/login/passkey/options')
     return { token, response: passkey.get(publicKey) }
@@ -133,22 +115,23 @@ export async function passkeysApp(
   return {
     app,
     users,
+    /** What the table holds. */
     table,
+    /** What `findByUsername` was asked for. */
     found,
     lines,
+    ...client,
     post,
     ask,
     answer,
-    async logIn(id = 1) {
-      const response = await post('/begin', { id, how: { amr: ['pwd', 'mfa'] } })
-      return bearer(response.json<{ token: string }>().token)
-    },
-    async add(passkey, headers, name) {
+    /** The header of a session that has just proved all that changes of passkeys need. */
+    logIn: async (id = 1) => sessionOf(await post('/begin', { id, how: { amr: ['pwd', 'mfa'] } })),
+    async add(passkey: VirtualPasskey, headers: Headers, name?: string) {
       const { token, publicKey } = await ask('/passkeys/options', headers)
       const response = passkey.create(publicKey)
       return post('/passkeys', { token, response, ...(name !== undefined && { name }) }, headers)
     },
-    enter: async (passkey) => post('/login/passkey', await answer(passkey)),
+    enter: async (passkey: VirtualPasskey) => post('/login/passkey', await answer(passkey)),
   }
 }
 

@@ -15,26 +15,15 @@ function postgresUser(): { uid: number; gid: number } | null {
   return { uid: id('-u'), gid: id('-g') }
 }
 
-/** A PostgreSQL of the test's own, on a port of the loopback interface that stays the same. */
-export interface PostgresServer {
-  readonly port: number
-  readonly url: string
-  start(): Promise<void>
-  /** At once, as when the machine goes down. */
-  kill(): Promise<void>
-  /** A pool of connections, which is closed with the test. */
-  pool(config?: PoolConfig): Pool
-}
-
 /**
- * Starts one, and ends it with the test.
+ * Starts a PostgreSQL of the test's own, on a port of the loopback interface that stays the same, and ends it with the test.
  *
  * @param options - `durable`: what it has answered would survive the machine, which takes longer
  */
 export async function postgresServer(
   t: { teardown(end: () => Promise<void>): void },
   { durable = false }: { durable?: boolean } = {},
-): Promise<PostgresServer> {
+) {
   const initdb = findProgram('PostgreSQL')
   if (initdb === null) throw new Error('There is no initdb on PATH.')
   const bin = dirname(realpathSync(initdb))
@@ -58,10 +47,10 @@ export async function postgresServer(
   const launch = (): ChildProcess =>
     spawn(join(bin, 'postgres'), words, { ...user, cwd: folder, stdio: 'ignore' })
 
-  const server: PostgresServer = {
+  const server = {
     port,
     url,
-    async start() {
+    async start(): Promise<void> {
       const probe = server.pool({ max: 1 })
       await until(async () => {
         // After a kill it cannot start before the last of its processes has seen that.
@@ -72,7 +61,8 @@ export async function postgresServer(
         )
       }, 'PostgreSQL answers')
     },
-    async kill() {
+    /** At once, as when the machine goes down. */
+    async kill(): Promise<void> {
       const ending = child
       if (ending?.pid === undefined) return
       child = null
@@ -80,7 +70,8 @@ export async function postgresServer(
       ending.kill('SIGKILL')
       await ended
     },
-    pool(config = {}) {
+    /** A pool of connections, which is closed with the test. */
+    pool(config: PoolConfig = {}): Pool {
       const pool = new Pool({ connectionString: url, ...config })
       // A connection that is cut while nobody uses it is told here.
       pool.on('error', () => undefined)

@@ -4,13 +4,12 @@ import { authn, type AuthnOptions } from '../../lib/index.js'
 import { memorySessions, type SessionStore, type SessionWatcher } from '../../lib/sessions/index.js'
 import { accountsOver, hash } from './accounts.js'
 import { secret, type TestApp } from './app.js'
+import { sessionOf, type Headers } from './client.js'
 import { browser, origin, passkeysOver, type StoredPasskey } from './passkeys.js'
 import { startProvider } from './provider.js'
-import { factorApp, factorsOver, key, sessionOf, type FactorUser } from './second-factor.js'
+import { factorApp, factorsOver, key, type FactorUser } from './second-factor.js'
 import { storeWith } from './sessions.js'
 import type { AnyResponse } from './flows.js'
-
-type Headers = Record<string, string>
 
 /** The users of {@link proofApp}, by what they have. */
 export const people = { plain: 1, code: 2, passkey: 3, 'no password': 4 }

@@ -1,10 +1,10 @@
 import { createHash, randomUUID, type KeyObject } from 'node:crypto'
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
 import type { Test } from 'tap'
 import { forge } from '../../lib/testing/forge.js'
 import { discoveryPath, goodKey } from './issuer.js'
+import { startServer } from './server.js'
 import { epochSeconds, keys } from './tokens.js'
 import type { SigningMethod } from '../../lib/index.js'
 
@@ -97,7 +97,7 @@ export async function startProvider(t: Test): Promise<TestProvider> {
     '/userinfo': (response) => json(provider.userinfo)(response),
     '/token': tokens,
   }
-  const server = createServer(async (request, response) => {
+  const server = await startServer(t, async (request, response) => {
     const { url: path = '', method, headers } = request
     const body = new URLSearchParams(await text(request))
     const each = { path, method, headers, body }
@@ -105,18 +105,8 @@ export async function startProvider(t: Test): Promise<TestProvider> {
     const answer = provider.answers.get(path) ?? answers[path] ?? json({}, 404)
     answer(response, each)
   })
-  const listen = (port: number): Promise<void> =>
-    new Promise((resolve) => server.listen(port, '127.0.0.1', resolve))
-  const kill = (): Promise<void> =>
-    new Promise((resolve) => {
-      server.close(() => resolve())
-      server.closeAllConnections()
-    })
-  await listen(0)
-  const { port } = server.address() as AddressInfo
-  t.teardown(kill)
   const provider: TestProvider = {
-    url: `http://127.0.0.1:${port}`,
+    ...server,
     asked,
     take: () => asked.splice(0).map(({ path }) => path),
     answers: new Map(),
@@ -133,8 +123,6 @@ export async function startProvider(t: Test): Promise<TestProvider> {
       callback.searchParams.set('state', String(searchParams.get('state')))
       return callback
     },
-    kill,
-    revive: () => listen(port),
   }
   return provider
 }

@@ -7,6 +7,7 @@ import http, { type IncomingHttpHeaders } from 'node:http'
 import https from 'node:https'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { text } from 'node:stream/consumers'
 import type { Test } from 'tap'
 import { certificateOf, pemOf } from './certificate.js'
 import { until } from './load.js'
@@ -43,12 +44,6 @@ interface Answer {
   readonly body: string
 }
 
-export interface Proxy {
-  readonly httpsPort: number
-  /** Asks it for a URL of the page, whose host and port are those that the page says. */
-  ask(url: string, asked?: Asked): Promise<Answer>
-}
-
 /** What stands in for what the page says. */
 interface Places {
   /** Ports, by those of the page. */
@@ -69,7 +64,7 @@ export async function startProxy(
   name: ProxyName,
   page: ProxiedPage,
   { ports, files = '' }: Places,
-): Promise<Proxy> {
+) {
   const folder = mkdtempSync(path.join(tmpdir(), 'fastify-authn-proxy-'))
   const [httpPort, httpsPort] = [await freePort(), await freePort()]
   const text = replaced(
@@ -104,7 +99,8 @@ export async function startProxy(
     rmSync(folder, { recursive: true, force: true })
   })
 
-  const ask: Proxy['ask'] = (url, asked = {}) => {
+  /** Asks it for a URL of the page, whose host and port are those that the page says. */
+  const ask = (url: string, asked: Asked = {}): Promise<Answer> => {
     const ca = existsSync(authority) ? readFileSync(authority) : undefined
     return askAt(url, asked, { 'http:': httpPort, 'https:': httpsPort }, ca)
   }
@@ -253,14 +249,8 @@ function askAt(
     request.on('timeout', () => request.destroy(new Error(`no answer from ${url}`)))
     request.on('error', reject)
     request.on('response', (response) => {
-      let text = ''
-      response.setEncoding('utf8').on('data', (part: string) => {
-        text += part
-      })
-      response.on('error', reject)
-      response.on('end', () => {
-        resolve({ status: Number(response.statusCode), headers: response.headers, body: text })
-      })
+      const { statusCode, headers } = response
+      text(response).then((body) => resolve({ status: Number(statusCode), headers, body }), reject)
     })
     request.end(body && JSON.stringify(body))
   })

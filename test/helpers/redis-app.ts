@@ -1,9 +1,9 @@
-import type { AddressInfo } from 'node:net'
 import bcrypt from 'bcrypt'
 import Fastify from 'fastify'
 import { Redis } from 'ioredis'
 import { authn } from '../../lib/index.js'
 import { logLines, secret, userService } from './app.js'
+import { serve } from './processes.js'
 
 /**
  * A process of an app that shares its counters through Redis: started by throttle/redis.test.ts, which it
@@ -31,9 +31,7 @@ async function main(): Promise<void> {
   app.get('/', { config: { auth: { use: 'basic' } } }, () => 'ok')
   app.get('/lines', () => lines)
   app.get('/redis', () => redis.status)
-  await app.listen({ host: '127.0.0.1', port: 0 })
-  process.send?.((app.server.address() as AddressInfo).port)
-  process.once('disconnect', () => {
+  await serve(app, () => {
     redis.disconnect()
     void app.close()
   })

@@ -3,23 +3,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type AddressInfo, connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { until } from './load.js'
-
-/** A Redis of the test's own, on a port of the loopback interface that stays the same. */
-export interface RedisServer {
-  readonly port: number
-  /** Where it keeps what it saves. */
-  readonly directory: string
-  start(): Promise<void>
-  /** At once, as when the machine goes down. */
-  kill(): Promise<void>
-  /** Stops it from answering, while its connections stay. */
-  pause(): void
-  resume(): void
-}
+import { until } from './until.js'
 
 /**
- * Starts one, and ends it with the test.
+ * Starts a Redis of the test's own, on a port of the loopback interface that stays the same, and ends it with the test.
  *
  * @param options - `persistent`: what it has answered is still there after `kill()` and `start()`; `'everysec'`: but
  * for the last second, as by default
@@ -27,7 +14,7 @@ export interface RedisServer {
 export async function redisServer(
   t: { teardown(end: () => Promise<void>): void },
   { persistent = false }: { persistent?: boolean | 'everysec' } = {},
-): Promise<RedisServer> {
+) {
   const fsync = persistent === true ? 'always' : 'everysec'
   const persistence = persistent === false ? 'no' : `yes --appendfsync ${fsync}`
   const directory = mkdtempSync(join(tmpdir(), 'fastify-authn-redis-'))
@@ -35,12 +22,13 @@ export async function redisServer(
   let wasUp = false
   let child: ChildProcess | null = null
 
-  const server: RedisServer = {
+  const server = {
     get port() {
       return port
     },
+    /** Where it keeps what it saves. */
     directory,
-    async start() {
+    async start(): Promise<void> {
       const options = `--port ${port} --bind 127.0.0.1 --appendonly ${persistence} --dir ${directory}`
       const started = spawn('redis-server', [...options.split(' '), '--save', ''], {
         stdio: 'ignore',
@@ -55,7 +43,8 @@ export async function redisServer(
       port = await freePort()
       await server.start()
     },
-    async kill() {
+    /** At once, as when the machine goes down. */
+    async kill(): Promise<void> {
       const ending = child
       if (ending === null) return
       child = null
@@ -63,6 +52,7 @@ export async function redisServer(
       ending.kill('SIGKILL')
       await ended
     },
+    /** Stops it from answering, while its connections stay. */
     pause: () => void child?.kill('SIGSTOP'),
     resume: () => void child?.kill('SIGCONT'),
   }
@@ -74,6 +64,8 @@ export async function redisServer(
   wasUp = true
   return server
 }
+
+export type RedisServer = Awaited<ReturnType<typeof redisServer>>
 
 /** A port on which no server listens. */
 export async function freePort(): Promise<number> {

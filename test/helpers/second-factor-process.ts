@@ -1,10 +1,10 @@
-import type { AddressInfo } from 'node:net'
 import Fastify from 'fastify'
 import { Pool } from 'pg'
 import { authn, type AuthnOptions } from '../../lib/index.js'
 import { sqlSessions } from '../../lib/sessions/index.js'
 import { cost, secret } from './app.js'
 import { sqlFactors } from './second-factor.js'
+import { serve } from './processes.js'
 
 /**
  * A process of a shop whose users and sessions are in PostgreSQL: started by second-factor/processes.test.ts, which it
@@ -27,9 +27,7 @@ async function main(): Promise<void> {
     secondFactor: { key: TEST_KEYS.split(' '), issuer: 'Shop', update },
   } as unknown as AuthnOptions)
   app.post('/everywhere', async () => ({ revoked: await app.authn.sessions.revoke({ sub: 1 }) }))
-  await app.listen({ host: '127.0.0.1', port: 0 })
-  process.send?.((app.server.address() as AddressInfo).port)
-  process.once('disconnect', () => process.exit())
+  await serve(app)
 }
 
 void main()

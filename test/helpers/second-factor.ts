@@ -1,12 +1,16 @@
 import type { FastifyServerOptions } from 'fastify'
 import type { Test } from 'tap'
-import type { AnyAuthnOptions, SecondFactorEvent, SecondFactorOptions } from '../../lib/index.js'
-import { channels } from '../../lib/index.js'
+import type { AnyAuthnOptions, SecondFactorOptions } from '../../lib/index.js'
 import { totpCode } from '../../lib/testing/index.js'
-import { hash, password } from './accounts.js'
-import { appWith, bearer, rawLines, secret, type TestApp } from './app.js'
+import { hash, password, movedClock } from './accounts.js'
+import { appWith, rawLines, secret, type TestApp } from './app.js'
 import { cookiesOf } from './cookies.js'
 import type { AnyResponse } from './flows.js'
+import { bodyOf, clientOver, sessionOf, type Headers, type LoginAnswer } from './client.js'
+import { eventsOf } from './sessions.js'
+
+export { answerOf, bodyOf, sessionOf } from './client.js'
+export { claimsOf as claimsIn } from './sessions.js'
 
 /** A stored user of {@link factorApp}. */
 export interface FactorUser {
@@ -20,13 +24,6 @@ export const key = 'key-of-the-tests-key-of-the-tests-1'
 export const otherKey = 'another-key-of-the-tests-another-key'
 export const email = 'alice@example.com'
 
-type Headers = Record<string, string>
-interface LoginAnswer {
-  readonly token: string
-  readonly recoveryCodes: string[]
-  readonly secondFactor: { readonly token: string; readonly expiresIn: number }
-}
-
 /** A user whose second factor is on. */
 export interface Enabled {
   /** In Base32. */
@@ -36,38 +33,7 @@ export interface Enabled {
   readonly headers: Headers
 }
 
-export interface FactorApp {
-  readonly app: TestApp
-  /** What the table holds: alice and bob. */
-  readonly table: FactorUser[]
-  readonly lines: string[]
-  readonly events: SecondFactorEvent[]
-  post(url: string, body?: object, headers?: Headers): Promise<AnyResponse>
-  /** Sends a request. @returns its status, and the code of the error, `code` where it asks for one, or `tokens` */
-  send(url: string, body?: object, headers?: Headers): Promise<string>
-  /** Logs in with the password. @returns the token of the 202 */
-  half(user?: string): Promise<string>
-  /** Logs in with the password and nothing else. @returns the header of the access token */
-  logIn(user?: string, password?: string): Promise<Headers>
-  enable(headers?: Headers): Promise<Enabled>
-  /** What the app stores with by default. */
-  readonly store: SecondFactorOptions<FactorUser>['update']
-  /** The user of an id, as the table holds it. */
-  stored(id?: number): FactorUser
-}
-
-/** What a response says. */
-export function answerOf({ statusCode, body }: AnyResponse): string {
-  if (body === '') return String(statusCode)
-  const { code, token, secondFactor } = JSON.parse(body) as LoginAnswer & { code?: string }
-  return `${statusCode} ${code ?? (secondFactor ? 'code' : token ? 'tokens' : body)}`
-}
-
-export const bodyOf = (response: AnyResponse): LoginAnswer =>
-  JSON.parse(response.body) as LoginAnswer
-
-export const claimsIn = (token: string): Record<string, unknown> =>
-  JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as never
+export type FactorApp = Awaited<ReturnType<typeof factorApp>>
 
 /** The functions of an app over a table in memory, which copies and compares as a database does. */
 export function factorsOver(table: FactorUser[]) {
@@ -113,15 +79,22 @@ export async function factorApp(
   options: object = {},
   declare: (app: TestApp) => unknown = () => undefined,
   server: FastifyServerOptions = {},
-): Promise<FactorApp> {
+) {
   const table: FactorUser[] = [
     { id: 1, email, password: hash, secondFactor: null },
     { id: 2, email: 'bob@example.com', password: hash, secondFactor: null },
   ]
   const { lines, stream } = rawLines()
   const { findByUsername, update } = factorsOver(table)
+  /** What is done before each look-up of a user. */
+  const hooks = { lookUp: async (_name: string | number): Promise<unknown> => undefined }
   const all = {
-    userService: { findByUsername },
+    userService: {
+      async findByUsername(name: string | number) {
+        await hooks.lookUp(name)
+        return findByUsername(name)
+      },
+    },
     jwt: { secret },
     login: { usernameField: 'email', subject: (user: object) => (user as FactorUser).id },
     sessions: true,
@@ -140,45 +113,50 @@ export async function factorApp(
     },
     { logger: { stream }, ...server },
   )
-  const events: SecondFactorEvent[] = []
-  const listener = (event: SecondFactorEvent): void => void events.push(event)
-  channels.secondFactor.subscribe(listener)
-  t.teardown(() => void channels.secondFactor.unsubscribe(listener))
-  const post: FactorApp['post'] = (url, body, headers = {}) =>
-    app.inject({ method: 'POST', url, headers, ...(body !== undefined && { payload: body }) })
-  const logIn: FactorApp['logIn'] = async (user = email, typed = password) =>
+  const events = eventsOf(t, 'secondFactor')
+  const client = clientOver(app)
+  const { post } = client
+  /** Begins to enable a second factor. @returns its secret, and the body that enables it */
+  const setUp = async (headers: Headers) => {
+    const response = await post('/second-factor/setup', undefined, headers)
+    const { secret, token } = bodyOf(response) as LoginAnswer & { secret: string }
+    return { secret, body: { token, code: codeNow(secret) } }
+  }
+  /** Logs in with the password and nothing else. @returns the header of the access token */
+  const logIn = async (user = email, typed = password): Promise<Headers> =>
     sessionOf(await post('/login', { email: user, password: typed }))
   return {
     app,
+    /** What the table holds: alice and bob. */
     table,
     lines,
     events,
-    post,
-    store: update,
+    hooks,
+    ...client,
+    /** What the app stores with by default. */
+    store: update as SecondFactorOptions<FactorUser>['update'],
     logIn,
-    send: async (...request) => answerOf(await post(...request)),
+    /** Logs in with the password. @returns the token of the 202 */
     half: async (user = email) =>
       bodyOf(await post('/login', { email: user, password })).secondFactor.token,
-    async enable(headers) {
+    setUp,
+    async enable(headers?: Headers): Promise<Enabled> {
       const own = headers ?? (await logIn())
-      const { secret: base32, token } = bodyOf(
-        await post('/second-factor/setup', undefined, own),
-      ) as LoginAnswer & { secret: string }
-      const response = await post('/second-factor/enable', { token, code: codeNow(base32) }, own)
+      const { secret: base32, body } = await setUp(own)
+      const response = await post('/second-factor/enable', body, own)
       if (response.statusCode !== 200) throw new Error(`not enabled: ${response.body}`)
       const { recoveryCodes } = bodyOf(response)
       return { secret: base32, recoveryCodes, headers: sessionOf(response) }
     },
+    /** The user of an id, as the table holds it. */
     stored: (id = 1) => table.find((each) => each.id === id) as FactorUser,
   }
 }
 
-/** The header of the session that a response begins. */
-export function sessionOf(response: AnyResponse): Headers {
-  const cookie = cookiesOf(response)
-    .map(({ name, value }) => `${name}=${value}`)
-    .join('; ')
-  return cookie ? { cookie } : bearer(bodyOf(response).token)
+/** The cookie of the device that a response remembers. */
+export function deviceOf(response: AnyResponse): { cookie: string } {
+  const { name, value } = cookiesOf(response).find((each) => /device/.test(each.name)) ?? {}
+  return { cookie: `${name}=${value}` }
 }
 
 /** The code that an app shows now. @param steps - later */
@@ -190,4 +168,11 @@ export function wrongCode(base32: string): string {
   const right = new Set([-1, 0, 1, 2].map((steps) => codeNow(base32, steps)))
   const guesses = Array.from({ length: 5 }, (_, index) => String(index).repeat(6))
   return guesses.find((each) => !right.has(each)) as string
+}
+
+/** The clock of this process, which stands at the beginning of a step of codes. */
+export function stepClock(t: Test) {
+  const clock = movedClock(t)
+  clock.ahead(30 - ((Date.now() / 1000) % 30))
+  return clock
 }

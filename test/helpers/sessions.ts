@@ -3,6 +3,7 @@ import type { Test } from 'tap'
 import { channels, type AuthnChannels, type AuthnOptions } from '../../lib/index.js'
 import { memorySessions } from '../../lib/sessions/index.js'
 import { appWith, bearer, passwords, standardOptions, type TestApp } from './app.js'
+import { clientOver, type Headers } from './client.js'
 import type { AnyResponse } from './flows.js'
 import type { SessionStore, SessionStoreFactory, SessionWatcher } from '../../lib/sessions/index.js'
 
@@ -13,18 +14,12 @@ export interface Pair {
   readonly expiresIn: number
 }
 
-/** The clock of a store, which a test holds. */
-export interface HeldClock {
-  readonly factory: SessionStoreFactory
-  advance(seconds: number): void
-}
-
 /** A store in memory that several apps may share as if they were processes, and its clock. */
-export function heldStore(): HeldClock {
+export function heldStore() {
   let now = 1_800_000_000
   return {
     factory: memorySessions({ now: () => now }),
-    advance: (seconds) => {
+    advance(seconds: number) {
       now += seconds
     },
   }
@@ -101,26 +96,17 @@ export function sessionApp(
 }
 
 /** What clients of an app do. */
-export function clientOf(app: FastifyInstance): {
-  post(url: string, payload?: object, headers?: Record<string, string>): Promise<AnyResponse>
-  login(headers?: Record<string, string>): Promise<Pair>
-  refresh(refreshToken: string): Promise<AnyResponse>
-  me(token: string): Promise<number>
-} {
-  const post = (
-    url: string,
-    payload?: object,
-    headers: Record<string, string> = {},
-  ): Promise<AnyResponse> =>
-    app.inject({ method: 'POST', url, headers, ...(payload !== undefined && { payload }) })
+export function clientOf(app: FastifyInstance) {
+  const { post, me } = clientOver(app)
   return {
     post,
-    async login(headers) {
+    async login(headers?: Headers) {
       const alice = { username: 'alice', password: passwords.alice }
       return pairOf(await post('/login', alice, headers))
     },
-    refresh: (refreshToken) => post('/login/refresh', { refreshToken }),
-    me: async (token) => (await app.inject({ url: '/me', headers: bearer(token) })).statusCode,
+    refresh: (refreshToken: string): Promise<AnyResponse> =>
+      post('/login/refresh', { refreshToken }),
+    me: (token: string) => me(bearer(token)),
   }
 }
 

@@ -29,18 +29,9 @@ export interface Surroundings {
   readonly pages?: Readonly<Record<string, string>>
 }
 
-/** The reader, whose servers run on until the next page says otherwise, or the test ends. */
-export interface Followed {
-  /** Where the app listens that is on port 3000 of the page. */
-  readonly origin: string
-  /** Goes on with more pages. */
-  follow(pages: readonly string[]): Promise<void>
-  /** What the servers have printed lately. */
-  shown(): string
-}
-
 /**
  * Does everything that pages say, one after the other, up to the first block that does not do what it says.
+ * Servers run on until the next page says otherwise, or the test ends.
  *
  * @param pages - such as `docs/start/web-app.md`
  */
@@ -48,7 +39,7 @@ export async function follow(
   t: Pick<Test, 'pass' | 'fail' | 'comment' | 'teardown'>,
   pages: readonly string[],
   more: Surroundings = {},
-): Promise<Followed> {
+) {
   const home = mkdtempSync(path.join(tmpdir(), 'fastify-authn-tutorial-'))
   const port = await freePort()
   const env = { ...(await environment(home)), PORT: String(port), ...more.env }
@@ -57,10 +48,13 @@ export async function follow(
     await reader.end()
     rmSync(home, { recursive: true, force: true })
   })
-  const followed: Followed = {
+  const followed = {
+    /** Where the app listens that is on port 3000 of the page. */
     origin: `http://127.0.0.1:${port}`,
+    /** What the servers have printed lately. */
     shown: () => reader.shown(),
-    async follow(pages) {
+    /** Goes on with more pages. */
+    async follow(pages: readonly string[]) {
       for (const page of pages) {
         const start = performance.now()
         const isDone = await followOne(page)

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { request } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import type { AnyResponse } from './flows.js'
 
 /** The answer to an upgrade: the rejection, or the first text messages of the socket. */
@@ -68,15 +69,8 @@ export function upgrade(
       read()
     })
     opening.on('response', (response) => {
-      let body = ''
-      response.setEncoding('utf8')
-      response.on('data', (chunk: string) => {
-        body += chunk
-      })
-      response.on('end', () => {
-        const { statusCode = 0, headers } = response
-        resolve({ rejected: { statusCode, headers, body } })
-      })
+      const { statusCode = 0, headers } = response
+      text(response).then((body) => resolve({ rejected: { statusCode, headers, body } }), reject)
     })
     opening.on('error', reject)
     opening.end()

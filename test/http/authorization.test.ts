@@ -1,5 +1,5 @@
 import t from 'tap'
-import { isCanonical, parseBasic } from '../../lib/http/authorization.js'
+import { isCanonical, MALFORMED, parseBasic } from '../../lib/http/authorization.js'
 import { same } from '../helpers/flows.js'
 
 t.test('Basic credentials are split at the first colon (RFC 7617 §2)', async (t) => {
@@ -40,4 +40,14 @@ t.test('isCanonical() accepts exactly the output of a base64 encoder', async (t)
     }
   }
   t.equal(isCanonical(''), true)
+})
+
+t.test('malformed Basic credentials are none, and are not read beyond 16 KiB', async (t) => {
+  const encoded = (bytes: string): string => Buffer.from(bytes, 'latin1').toString('base64')
+  const long = (length: number): string => encoded('a:'.padEnd((length / 4) * 3, 'x'))
+  const malformed = ['', 'YTpi=', 'YTp', 'YTpi YTpi', 'YTpi\u00e9', 'YTp=', encoded('no colon')]
+  for (const part of [...malformed, encoded('a:\u0000'), encoded('a:\u00ff'), long(16_388)])
+    t.equal(parseBasic(`Basic ${part}`), MALFORMED, part.slice(0, 20))
+  t.match(parseBasic(`Basic ${long(16_384)}`), { username: 'a' })
+  for (const other of [undefined, 'Bearer YTpi']) t.equal(parseBasic(other), null)
 })

@@ -74,10 +74,7 @@ t.test('translate() falls back to a shorter tag, then to the default language', 
     language: 'zh-HK',
   })
   for (const unknown of ['tlh', '', '*', '__proto__', 'undefined']) {
-    t.strictSame(translator.translate(key, unknown), {
-      text: locales.fr?.[key],
-      language: 'fr',
-    })
+    t.strictSame(translator.translate(key, unknown), { text: locales.fr?.[key], language: 'fr' })
   }
 })
 

@@ -15,8 +15,7 @@ import {
 const failed = /^the connection failed(?: \([A-Z_]+\)|, or the address redirects)$/
 
 /** Why a key set cannot be had. */
-const reasonFor = (fetched: Promise<unknown>): Promise<string> =>
-  fetched.then(() => 'nothing is wrong', reasonOf)
+const reasonFor = (fetched: Promise<unknown>) => fetched.then(() => 'nothing is wrong', reasonOf)
 
 const reasonAt = (jwksUri: string, signal = AbortSignal.timeout(5_000)): Promise<string> =>
   reasonFor(fetchKeySet({ issuer: 'urn:corp', jwksUri }, signal))
@@ -120,8 +119,7 @@ t.test('metadata of another issuer, or with an invalid jwks_uri, is rejected', a
 
 t.test('responses that are not JSON, too long or not a 200 are rejected', async (t) => {
   const issuer = await startIssuer(t)
-  const gzip = (response: ServerResponse): ServerResponse =>
-    response.setHeader('content-encoding', 'gzip')
+  const gzip = (response: ServerResponse) => response.setHeader('content-encoding', 'gzip')
   const rows: [string, (response: ServerResponse) => unknown, RegExp][] = [
     ['HTML', (response) => response.end('<h1>Sign in</h1>'), /not JSON/],
     ['nothing', (response) => response.end(), /not JSON/],

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { AuthenticationError, type AuthnOptions, type IssuerOptions } from '../../lib/index.js'
-import { appWith, bearer, type TestApp } from '../helpers/app.js'
+import { appWith, bearer } from '../helpers/app.js'
 import {
   isFault,
   isRejection,
@@ -28,24 +28,19 @@ const invalid = { error: messages.jwtInvalid, challenge: tokenChallenge('The tok
 const waiting = { status: 503, error: busy, challenge: null }
 const unknown = { error: messages.invalid, challenge: tokenChallenge('The token is not accepted') }
 
-interface Setting {
-  readonly app: TestApp
-  readonly get: (token: string) => Promise<AnyResponse>
-}
-
 async function setting(
   t: Test,
   issuer: TestIssuer,
   more: Partial<IssuerOptions> = {},
   options: AuthnOptions = {},
-): Promise<Setting> {
+) {
   const { handler } = probe()
   const app = await appWith(t, { issuers: { corp: issuer.options(more) }, ...options }, (app) => {
     app.get('/', { config: { auth: { use: 'corp' } } }, handler)
     app.get('/notes', { config: { auth: { use: 'corp', scope: 'notes:read' } } }, handler)
     app.get('/claims', { config: { auth: { use: 'corp', mode: 'try' } } }, ({ extra }) => extra)
   })
-  return { app, get: (token) => app.inject({ url: '/', headers: bearer(token) }) }
+  return { app, get: (token: string) => app.inject({ url: '/', headers: bearer(token) }) }
 }
 
 t.test('the keys are fetched when the app is ready', async (t) => {

@@ -10,10 +10,7 @@ import type { IntrospectionOptions, IssuerOptions } from '../../lib/index.js'
 
 const invalid = { error: messages.jwtInvalid, challenge: tokenChallenge('The token is invalid') }
 const expired = { error: messages.jwtExpired, challenge: tokenChallenge('The token expired') }
-const early = {
-  error: messages.jwtEarly,
-  challenge: tokenChallenge('The token is not valid yet'),
-}
+const early = { error: messages.jwtEarly, challenge: tokenChallenge('The token is not valid yet') }
 
 /** Members of an answer that are to be missing. */
 const without = (...members: string[]): object =>

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { setTimeout as later } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import type { AuthenticationError, IssuerEvent } from '../../lib/index.js'
+import type { AuthenticationError } from '../../lib/index.js'
 import { KeySource } from '../../lib/issuers/key-source.js'
 import { limits } from '../../lib/issuers/keys.js'
 import { resolveIssuers } from '../../lib/issuers/options.js'
@@ -13,34 +13,20 @@ import {
   keysPath,
   oauthPath,
   startIssuer,
-  type TestIssuer,
 } from '../helpers/issuer.js'
 import { fakeLog, until } from '../helpers/load.js'
 import { eventsOf } from '../helpers/sessions.js'
 import { keys } from '../helpers/tokens.js'
 import type { VerifySignature } from '../../lib/tokens/engine.js'
 
-interface Setting {
-  readonly issuer: TestIssuer
-  readonly source: KeySource
-  readonly events: IssuerEvent[]
-  readonly lines: ReturnType<typeof fakeLog>['lines']
-  readonly advance: (seconds: number) => void
-  /** Waits until so many fetches have ended. */
-  ended(count: number): Promise<void>
-}
-
-async function setting(t: Test): Promise<Setting> {
+async function setting(t: Test) {
   const issuer = await startIssuer(t)
   const { lines, log } = fakeLog()
   const [resolved] = resolveIssuers({ corp: issuer.options() }, [], undefined)
   if (resolved === undefined) throw new TypeError('no issuer')
   const verifierOf =
     ({ keys }: { keys: ReadonlyMap<string, unknown> }) =>
-    () => ({
-      claims: { sub: [...keys.keys()].join() },
-      typ: undefined,
-    })
+    () => ({ claims: { sub: [...keys.keys()].join() }, typ: undefined })
   const source = new KeySource(resolved, verifierOf, log)
   const events = eventsOf(t, 'issuer')
   t.teardown(() => source.stop())
@@ -50,7 +36,7 @@ async function setting(t: Test): Promise<Setting> {
     events,
     lines,
     advance: clockOf(t).advance,
-    ended: (count) => until(() => events.length >= count, `${count} fetches have ended`),
+    ended: (count: number) => until(() => events.length >= count, `${count} fetches have ended`),
   }
 }
 

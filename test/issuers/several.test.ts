@@ -1,24 +1,9 @@
 // Several issuers on one route, beside tokens of our own.
 import t, { type Test } from 'tap'
 import type { AuthnOptions } from '../../lib/index.js'
-import {
-  appWith,
-  basic,
-  bearer,
-  passwords,
-  secret,
-  userService,
-  type TestApp,
-} from '../helpers/app.js'
-import {
-  isRejection,
-  isWelcome,
-  probe,
-  messages,
-  tokenChallenge,
-  type AnyResponse,
-} from '../helpers/flows.js'
-import { clockOf, goodKey, jwkOf, startIssuer, type TestIssuer } from '../helpers/issuer.js'
+import { appWith, basic, bearer, passwords, secret, userService } from '../helpers/app.js'
+import { isRejection, isWelcome, probe, messages, tokenChallenge } from '../helpers/flows.js'
+import { clockOf, goodKey, jwkOf, startIssuer } from '../helpers/issuer.js'
 import { moreKeys } from '../helpers/keys.js'
 import { encode, keys } from '../helpers/tokens.js'
 
@@ -30,15 +15,8 @@ const notHere = {
 const invalid = { error: messages.jwtInvalid, challenge: tokenChallenge('The token is invalid') }
 const other = { key: moreKeys.otherP256.privateKey }
 
-interface Setting {
-  readonly corp: TestIssuer
-  readonly partner: TestIssuer
-  readonly app: TestApp
-  readonly get: (path: string, token: string) => Promise<AnyResponse>
-}
-
 /** Two issuers with one `kid`, and tokens of our own. */
-async function setting(t: Test): Promise<Setting> {
+async function setting(t: Test) {
   const [corp, partner] = [await startIssuer(t), await startIssuer(t)]
   partner.published = [jwkOf(moreKeys.otherP256, { kid: 'one', alg: 'ES256' })]
   const named = (prefix: string) => ({
@@ -60,8 +38,7 @@ async function setting(t: Test): Promise<Setting> {
       app.get(`/${mode}`, { config: { auth: { mode, use: ['corp', 'jwt'] } } }, probe().handler)
     }
   })
-  const get = (path: string, token: string): Promise<AnyResponse> =>
-    app.inject({ url: path, headers: bearer(token) })
+  const get = (path: string, token: string) => app.inject({ url: path, headers: bearer(token) })
   return { corp, partner, app, get }
 }
 

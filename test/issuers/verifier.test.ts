@@ -1,20 +1,12 @@
 import t, { type Test } from 'tap'
-import { appWith, bearer, type TestApp } from '../helpers/app.js'
-import {
-  isRejection,
-  isWelcome,
-  probe,
-  messages,
-  tokenChallenge,
-  type AnyResponse,
-} from '../helpers/flows.js'
+import { appWith, bearer } from '../helpers/app.js'
+import { isRejection, isWelcome, probe, messages, tokenChallenge } from '../helpers/flows.js'
 import {
   audience,
   clockOf,
   goodKey,
   jwkOf,
   startIssuer,
-  type TestIssuer,
   type TokenParts,
 } from '../helpers/issuer.js'
 import { moreKeys } from '../helpers/keys.js'
@@ -24,19 +16,7 @@ import type { AuthnOptions, IssuerOptions } from '../../lib/index.js'
 
 const invalid = { error: messages.jwtInvalid, challenge: tokenChallenge('The token is invalid') }
 
-interface Setting {
-  readonly issuer: TestIssuer
-  readonly app: TestApp
-  readonly get: (token: string) => Promise<AnyResponse>
-  /** The claims that `user` was asked with. */
-  readonly asked: unknown[]
-}
-
-async function setting(
-  t: Test,
-  more: Partial<IssuerOptions> = {},
-  options: AuthnOptions = {},
-): Promise<Setting> {
+async function setting(t: Test, more: Partial<IssuerOptions> = {}, options: AuthnOptions = {}) {
   const issuer = await startIssuer(t)
   issuer.published = [goodKey, jwkOf(keys.rsa, { kid: 'rsa', alg: 'RS256' })]
   const asked: unknown[] = []
@@ -48,8 +28,7 @@ async function setting(
   const app = await appWith(t, { issuers, ...options }, (app) => {
     app.get('/', { config: { auth: { use: 'corp' } } }, probe().handler)
   })
-  const get = (token: string): Promise<AnyResponse> =>
-    app.inject({ url: '/', headers: bearer(token) })
+  const get = (token: string) => app.inject({ url: '/', headers: bearer(token) })
   await until(() => app.authn.stats().issuers.corp?.keys === 2, 'the keys are there')
   return { issuer, app, get, asked }
 }
@@ -190,8 +169,7 @@ t.test('the profile rfc9068 accepts the typ at+jwt only', async (t) => {
 t.test('with audienceClaim client_id, tokens of Cognito need token_use access', async (t) => {
   const audience = ['client-1', 'client-2']
   const { issuer, get } = await setting(t, { audience, audienceClaim: 'client_id' })
-  const cognito = (claims: object): string =>
-    issuer.token({ claims: { aud: undefined, ...claims } })
+  const cognito = (claims: object) => issuer.token({ claims: { aud: undefined, ...claims } })
   isWelcome(t, await get(cognito({ client_id: 'client-2', token_use: 'access' })), 'alice')
   for (const claims of [
     { client_id: 'client-2' },

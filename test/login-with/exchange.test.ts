@@ -5,6 +5,7 @@ import { runInNewContext } from 'node:vm'
 import t, { type Test } from 'tap'
 import { linesOf, tls } from '../helpers/cookies.js'
 import { listen, send } from '../helpers/flows.js'
+import { shortFiveSeconds } from '../helpers/load.js'
 import { clientSecret, isAttempt, loginApp } from '../helpers/login-app.js'
 import { json, startProvider, type TestProvider } from '../helpers/provider.js'
 import { breakable, eventsOf, heldStore } from '../helpers/sessions.js'
@@ -68,10 +69,10 @@ const ofTokens: Readonly<Record<string, Row>> = {
   'an error with status 200': [json({ error: 'invalid_grant' }), ...invalid, /access_token/],
   ...Object.fromEntries(
     Object.entries({
-      token_type: [undefined, null, 7, '', ['Bearer']],
-      expires_in: ['soon', {}, -1, null],
+      token_type: [undefined, null, 7, '', ['a secret']],
+      expires_in: ['a secret', {}, -1, null],
       refresh_token: [7, '', null],
-      scope: [['openid'], null, 7],
+      scope: [['a secret'], null, 7],
       id_token: [7, '', {}],
     }).flatMap(([member, values]) =>
       values.map((value): [string, Row] => {
@@ -155,37 +156,20 @@ function collect(): void {
   for (const wait of [20, 60]) setTimeout(gc, wait)
 }
 
-t.test(
-  'the log names the member of a good response that is wrong, and quotes nothing',
-  async (t) => {
-    const provider = await startProvider(t)
-    const { logIn, last, lines } = await loginApp(t, provider)
-    for (const response of [
-      { token_type: 'a-type' },
-      { scope: ['a-scope'] },
-      { expires_in: 'a-time' },
-    ]) {
-      provider.response = response
-      t.equal((await logIn()).statusCode, 401)
-      const [member] = Object.keys(response)
-      t.notMatch(JSON.stringify(lines), /a-(?:type|scope|time)/)
-      t.match(last(), { code: 'ERR_AUTH_LOGIN_INVALID', reason: `${member} of the token response` })
-    }
-  },
-)
+t.test('tokens of another type are no login, and the log does not quote it', async (t) => {
+  const provider = await startProvider(t)
+  const { logIn, last, lines } = await loginApp(t, provider)
+  provider.response = { token_type: 'a-type' }
+  t.equal((await logIn()).statusCode, 401)
+  t.notMatch(JSON.stringify(lines), 'a-type')
+  t.match(last(), { code: 'ERR_AUTH_LOGIN_INVALID', reason: 'token_type of the token response' })
+})
 
 t.test(
   'a provider that hangs is given up after five seconds, one that is down at once',
   async (t) => {
     const provider = await startProvider(t)
-    const limits: number[] = []
-    const { setTimeout: wait } = globalThis
-    t.intercept(globalThis, 'setTimeout', {
-      value(work: () => void, milliseconds: number, ...rest: []) {
-        limits.push(milliseconds)
-        return wait(work, milliseconds === 5000 ? 200 : milliseconds, ...rest)
-      },
-    })
+    const limits = shortFiveSeconds(t)
     const { begin, finish, last } = await loginApp(t, provider)
     const overloaded = eventsOf(t, 'overloaded')
     const hangs: Record<string, Answer> = {

@@ -4,6 +4,7 @@ import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
 import { tls } from '../helpers/cookies.js'
 import { listen, type AnyResponse } from '../helpers/flows.js'
+import { until } from '../helpers/load.js'
 import { loginApp, type LoginApp } from '../helpers/login-app.js'
 import { json, startProvider, type TestProvider } from '../helpers/provider.js'
 
@@ -41,10 +42,6 @@ async function countsOf(sent: Promise<AnyResponse>[], release: () => void) {
   const statuses = (await Promise.all(sent)).map(({ statusCode }) => statusCode)
   clearInterval(timer)
   return (status: number): number => statuses.filter((each) => each === status).length
-}
-
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await setTimeout(5)
 }
 
 const failures: Readonly<Record<string, Answer>> = {
@@ -103,7 +100,7 @@ t.test('128 codes are exchanged at once for all addresses together', async (t) =
   const { waiting, release } = held(provider, json({ error: 'invalid_grant' }, 400))
   const sent: Promise<AnyResponse>[] = []
   for (let last = 1; last <= 8; last += 1) sent.push(...(await flood(login, 16, `192.0.2.${last}`)))
-  await until(() => waiting.length === 128)
+  await until(() => waiting.length === 128, 'they wait')
   sent.push(...(await flood(login, 1, '192.0.2.9')))
   await setTimeout(50)
   t.equal(waiting.length, 128)
@@ -140,7 +137,7 @@ t.test('no code is exchanged for a browser that has left', async (t) => {
   const browser = connect(port, '127.0.0.1')
   browser.on('error', () => undefined)
   browser.write(requests.join(''))
-  await until(() => waiting.length === 16)
+  await until(() => waiting.length === 16, 'they wait')
   const [socket] = await connected
   browser.destroy()
   if (!socket.closed) await once(socket, 'close')

@@ -1,9 +1,9 @@
+// program: its own, in npm run test:all
 import t from 'tap'
 import { identityRaces, pointPool } from '../helpers/identity-races.js'
 import { postgresServer } from '../helpers/postgres-server.js'
 import { unlessFound } from '../helpers/programs.js'
 
-t.setTimeout(120_000)
 const skip = unlessFound('PostgreSQL')
 
 t.test(

@@ -7,10 +7,10 @@ import { claimsOf } from '../helpers/sessions.js'
 import { secret } from '../helpers/app.js'
 import { cookiesOf, tls } from '../helpers/cookies.js'
 import { codeNow, key } from '../helpers/second-factor.js'
+import { epochSeconds } from '../helpers/tokens.js'
 import type { AnyResponse } from '../helpers/flows.js'
 
-const now = Math.floor(Date.now() / 1000)
-const stale = now - 1200
+const stale = epochSeconds() - 1200
 
 /** The claims of the session that a response begins. */
 const sessionIn = (response: AnyResponse) =>
@@ -18,6 +18,8 @@ const sessionIn = (response: AnyResponse) =>
 
 async function setting(t: Test, options: object = {}) {
   const provider = await startProvider(t)
+  // Of this test: a program of many begins long before.
+  const now = epochSeconds()
   provider.idToken = { claims: { sub: 'alice', auth_time: now } }
   let how: BeginOptions = {}
   const login = await loginApp(
@@ -35,6 +37,7 @@ async function setting(t: Test, options: object = {}) {
   return {
     ...login,
     provider,
+    now,
     /** Begins a session of alice. @returns its cookies */
     async enter(level: BeginOptions) {
       how = level
@@ -55,7 +58,7 @@ async function setting(t: Test, options: object = {}) {
 }
 
 t.test('a session of the same user is replaced', async (t) => {
-  const { enter, beginIn, finish, list, me } = await setting(t)
+  const { enter, beginIn, finish, list, me, now } = await setting(t)
   const levels: [how: BeginOptions, amr: string[] | undefined, time: number][] = [
     [{ amr: ['pwd'], authTime: stale }, ['pwd'], now],
     [{ authTime: stale }, [], now],
@@ -76,7 +79,7 @@ t.test('a session of the same user is replaced', async (t) => {
 })
 
 t.test('a login of another user, or after the session, is one of its own', async (t) => {
-  const { app, enter, beginIn, finish, list, provider, me } = await setting(t)
+  const { app, enter, beginIn, finish, list, provider, me, now } = await setting(t)
   const session = await enter({ amr: ['pwd', 'mfa'], authTime: stale })
   provider.idToken = { claims: { sub: 'bob', auth_time: now } }
   const bob = await finish(await beginIn(session))
@@ -104,7 +107,7 @@ t.test('a session without the code of its user is replaced once there is a code'
     secondFactor: {
       key,
       issuer: 'Shop',
-      page: '/code',
+      page: '/code?from=corp',
       update: (_user: object, after: string | null) => {
         text = after
         return true
@@ -127,7 +130,7 @@ t.test('a session without the code of its user is replaced once there is a code'
   text = stored
   const asked = await finish(await beginIn(weak))
   const [page, half] = String(asked.headers.location).split('#')
-  t.equal(page, '/code')
+  t.equal(page, '/code?from=corp')
   t.equal(await me(weak), 200, 'until there is a code')
   const login = { token: half, code: codeNow(secret, 1) }
   const done = await post('/login/second-factor', weak, login)
@@ -142,7 +145,7 @@ t.test('a session without the code of its user is replaced once there is a code'
 })
 
 t.test('an attempt proves nothing in another registration, path or form', async (t) => {
-  const { app, enter, beginIn, finish } = await setting(t)
+  const { app, enter, beginIn, finish, now } = await setting(t)
   const session = await enter({ amr: ['pwd', 'mfa'], authTime: now })
   const begun = await beginIn(session)
   const { sid } = claimsOf(session.split('token=')[1] ?? '')

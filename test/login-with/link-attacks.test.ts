@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap'
 import { authn, jwtAuthenticator, type AuthnOptions } from '../../lib/index.js'
 import { basic, bearer, passwords, secret, standardOptions, userService } from '../helpers/app.js'
-import { cookiesOf, linesOf, tls } from '../helpers/cookies.js'
+import { linesOf, tls } from '../helpers/cookies.js'
 import { serviceOf, type AnyResponse } from '../helpers/flows.js'
 import {
   forgeAttempt,
@@ -14,7 +14,7 @@ import {
   type LinkApp,
 } from '../helpers/link-app.js'
 import { tally } from '../helpers/load.js'
-import { isAttempt, jarOf, loginApp } from '../helpers/login-app.js'
+import { jarOf } from '../helpers/login-app.js'
 import { startProvider } from '../helpers/provider.js'
 import { claimsOf, eventsOf } from '../helpers/sessions.js'
 import { encode, epochSeconds, hmacToken } from '../helpers/tokens.js'
@@ -248,22 +248,6 @@ t.test('a link outlives the access token, and a refresh in another tab', async (
   isRejected(t, app, await open(app, late), 'half an hour')
 })
 
-t.test('a link cannot be used again', async (t) => {
-  const provider = await startProvider(t)
-  const links = eventsOf(t, 'link')
-  const app = await linkApp(t, provider)
-  const session = await app.enter()
-  const begun = await app.beginLink(session)
-  const response = await open(app, begun)
-  t.equal(response.statusCode, 303)
-  const [line = '', ...others] = linesOf(response)
-  t.ok(isAttempt(line) && line.includes('Max-Age=0') && others.length === 0)
-  isRejected(t, app, await open(app, { ...begun, cookie: session }), 'the browser has no cookie')
-  t.equal((await open(app, begun)).statusCode, 401)
-  t.equal(app.last().code, 'ERR_AUTH_LOGIN_INVALID', 'the provider takes a code once')
-  t.equal(links.length, 1)
-})
-
 t.test('who logs all sessions out by jwt.validAfterField stops the links too', async (t) => {
   const provider = await startProvider(t)
   const links = eventsOf(t, 'link')
@@ -295,12 +279,4 @@ t.test('of simultaneous links each is decided by the app, and none logs in', asy
   t.strictSame(tally(await Promise.all(all)), { 303: 2, 409: 2 })
   t.equal(app.owners.size, 1)
   t.equal(logins.length, 2, 'those with passwords')
-})
-
-t.test('without the option there is no route, and a login is what it was', async (t) => {
-  const provider = await startProvider(t)
-  const { app, begin } = await loginApp(t, provider)
-  t.notOk(app.hasRoute({ method: 'POST', url: '/login/corp/link' }))
-  const [cookie] = cookiesOf((await begin()).response)
-  t.match(cookie?.value, /^[\w-]{43}\.\d{10}\.\.$/)
 })

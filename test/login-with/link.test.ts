@@ -1,28 +1,11 @@
 // `loginWith.<name>.link`: a user who is logged in links an account at a provider.
 import formbody from '@fastify/formbody'
-import swagger from '@fastify/swagger'
-import Fastify from 'fastify'
 import t from 'tap'
-import { memoryApiKeys } from '../../lib/api-keys/index.js'
-import {
-  authn,
-  AuthenticationError,
-  type AuthnOptions,
-  type LoginProviderOptions,
-} from '../../lib/index.js'
-import {
-  basic,
-  bearer,
-  passwords,
-  secret,
-  standardOptions,
-  userService,
-  users,
-  type TestApp,
-} from '../helpers/app.js'
-import { cookiesOf, crossSite, linesOf, tls } from '../helpers/cookies.js'
-import { bearerChallenge, isRejection, messages, serviceOf } from '../helpers/flows.js'
-import { startIssuer } from '../helpers/issuer.js'
+import { AuthenticationError, type LoginProviderOptions } from '../../lib/index.js'
+import { bearer, passwords, secret, userService, users, type TestApp } from '../helpers/app.js'
+import { cookiesOf, linesOf, tls } from '../helpers/cookies.js'
+import { isRejection, serviceOf } from '../helpers/flows.js'
+import { clockOf, startIssuer } from '../helpers/issuer.js'
 import { challenge } from '../helpers/level.js'
 import { keepsCookies, linkApp, tokenOf } from '../helpers/link-app.js'
 import { jarOf } from '../helpers/login-app.js'
@@ -32,9 +15,6 @@ import { keys, privatePem } from '../helpers/tokens.js'
 
 const never = new Promise<never>(() => undefined)
 type Link = NonNullable<LoginProviderOptions['link']>
-
-/** The access token in the cookies of a session. */
-const tokenIn = (session: string): string => /token=([^;]+)/.exec(session)?.[1] ?? ''
 
 t.test('a user who is logged in links an account, and stays logged in', async (t) => {
   const provider = await startProvider(t)
@@ -117,66 +97,19 @@ t.test('an account is linked to one user, who may link it again and log in with 
   t.match(await get('/me', jarOf(await logIn())), { body: /alice/ })
 })
 
-t.test('only a session of the user can begin a link', async (t) => {
+t.test('a token of an issuer, and a GET, begin no link', async (t) => {
   const provider = await startProvider(t)
   const issuer = await startIssuer(t)
   const failures = eventsOf(t, 'failure')
   const theirs = { ...issuer.options(), user: () => ({ name: 'alice' }) }
-  const apiKeys = { store: memoryApiKeys(), prefix: 'shop' }
-  const options = { issuers: { theirs }, apiKeys }
-  const { app, enter, post, get } = await linkApp(t, provider, { failureTo: '/sorry' }, options)
-  const session = await enter()
-  const claims = claimsOf(tokenIn(session))
-  const tokens = app.jwtService
-  const { key } = await app.authn.apiKeys.issue({
-    owner: 'alice',
-    name: 'job',
-    scopes: [],
-    expiresAt: null,
-  })
-  const otherTag = { ...claims, sid: `${String(claims.sid).split('.')[0]}.another` }
-  const none = { error: messages.none, challenge: bearerChallenge }
-  const forbidden = {
-    status: 403,
-    error: 'You are not allowed to do this.',
-    challenge: null,
-  }
-  const rows: [what: string, headers: Record<string, string>, expected: object][] = [
-    ['nothing', {}, none],
-    ['Basic', basic('alice', passwords.alice), none],
-    ['an API key', bearer(key), { status: 401 }],
-    ['a token of an issuer', bearer(issuer.token()), { status: 401 }],
-    ['a token without a session', bearer(tokens.generateToken('alice')), forbidden],
-    ['another registration', bearer(tokens.generateTokenWithClaims(otherTag)), forbidden],
-    [
-      'impersonation',
-      bearer(tokens.generateTokenWithClaims({ ...claims, act: { sub: 'bob' } })),
-      forbidden,
-    ],
-    ['any act', bearer(tokens.generateTokenWithClaims({ ...claims, act: null })), forbidden],
-  ]
-  await app.authn.loginWith.corp?.logoutUrl()
-  provider.take()
-  for (const [what, headers, expected] of rows) {
-    const response = await post('/login/corp/link', '', {}, headers)
-    if ('error' in expected) isRejection(t, response, expected as typeof none, what)
-    t.equal(response.statusCode, (expected as { status?: number }).status ?? 401, what)
-    t.strictSame(linesOf(response), [], what)
-    t.match(response.headers, { 'cache-control': 'no-store', location: undefined }, what)
-  }
+  const { app, enter, post, get } = await linkApp(t, provider, {}, { issuers: { theirs } })
+  const headers = bearer(issuer.token())
+  t.equal((await post('/login/corp/link', '', {}, headers)).statusCode, 401)
+  const bare = bearer(app.jwtService.generateToken('alice'))
+  t.equal((await post('/login/corp/link', '', {}, bare)).statusCode, 403)
   t.match(failures.at(-1), { code: 'ERR_AUTH_FORBIDDEN', authenticator: 'login', provider: 'corp' })
-  for (const headers of [
-    { 'sec-fetch-site': 'cross-site' },
-    { 'sec-fetch-site': 'same-site' },
-    { origin: 'https://evil.example' },
-    { origin: 'null' },
-  ]) {
-    const response = await post('/login/corp/link', session, {}, headers)
-    isRejection(t, response, { ...crossSite, vary: 'Accept-Language' }, JSON.stringify(headers))
-    t.strictSame(linesOf(response), [])
-  }
+  const session = await enter()
   t.equal((await get('/login/corp/link', session)).statusCode, 404, 'no link in a page can do it')
-  t.strictSame(provider.take(), [])
 })
 
 t.test(
@@ -187,13 +120,12 @@ t.test(
     const { enter, begin, finish, post } = await linkApp(t, provider, {}, { jwt })
     const session = await enter()
     const now = Date.now()
-    let ahead = 0
-    t.intercept(Date, 'now', { value: () => now + ahead * 1000 })
+    const clock = clockOf(t)
     const error = 'Please confirm that it is you.'
     const again = { status: 401, error, challenge: challenge('max_age="600"') }
-    ahead = 598
+    clock.advance(598)
     t.equal((await post('/login/corp/link', session)).statusCode, 200)
-    ahead = 602
+    clock.advance(4)
     const late = await post('/login/corp/link', session)
     isRejection(t, late, again)
     t.strictSame(linesOf(late), [])
@@ -285,58 +217,43 @@ t.test('what link() throws or resolves to decides, and no session is touched', a
   t.equal(links.length, more.length, 'no event of a link that was not stored')
 })
 
-t.test('a session store that fails is a 503, and nothing is linked', async (t) => {
+t.test('a fault at the callback is a 500, a 503 or a 401, and nothing is linked', async (t) => {
   const provider = await startProvider(t)
-  const broken = breakable(heldStore().factory)
-  const options = { sessions: { store: broken.factory } }
+  const store = breakable(heldStore().factory)
+  const { findByUsername } = userService()
+  let find = findByUsername as (...given: Parameters<typeof findByUsername>) => unknown
+  const users = { userService: serviceOf((...given) => find(...given)), userServiceTimeout: 0.05 }
+  const options = { ...users, sessions: { store: store.factory } }
   const { enter, beginLink, post, get, last, owners } = await linkApp(t, provider, {}, options)
   const session = await enter()
-  const begun = await beginLink(session)
-  broken.failure = new Error('a secret of the database')
-  t.equal((await post('/login/corp/link', session)).statusCode, 200, 'the token says enough')
-  const response = await get(begun.callback.pathname + begun.callback.search, begun.cookie)
-  t.match(response, { statusCode: 503, headers: { 'retry-after': /^\d+$/ } })
-  t.notMatch(response.body, /secret/)
-  t.equal(last().code, 'ERR_AUTH_STORE_UNAVAILABLE')
-  t.ok(keepsCookies(response))
-  t.equal(owners.size, 0)
-})
-
-t.test('a user service that fails at the callback is a 500, a 503 or its 401', async (t) => {
-  const provider = await startProvider(t)
-  const { findByUsername } = userService()
-  let fail: (() => unknown) | null = null
-  const service = serviceOf((name, request) => (fail ? fail() : findByUsername(name, request)))
-  const options = { userService: service, userServiceTimeout: 0.05 }
-  const { enter, beginLink, get, owners } = await linkApp(t, provider, {}, options)
-  const session = await enter()
-  for (const [status, next] of [
-    [500, () => Promise.reject(new Error('down'))],
-    [401, () => Promise.reject(new AuthenticationError('suspended'))],
-    [503, () => never],
-  ] as const) {
-    fail = null
-    const begun = await beginLink(session)
-    fail = next
-    const url = begun.callback.pathname + begun.callback.search
-    t.equal((await get(url, begun.cookie)).statusCode, status)
+  const down = new Error('a secret of the database')
+  const suspended = new AuthenticationError('suspended')
+  const rows: [status: number, code: string, breakIt: () => unknown][] = [
+    [500, 'ERR_AUTH_USER_SERVICE', () => (find = () => Promise.reject(down))],
+    [401, 'ERR_AUTH_LOGIN_STATE', () => (find = () => Promise.reject(suspended))],
+    [503, 'ERR_AUTH_USER_SERVICE_TIMEOUT', () => (find = () => never)],
+    [503, 'ERR_AUTH_STORE_UNAVAILABLE', () => (store.failure = down)],
+    [503, 'ERR_AUTH_PROVIDER_UNAVAILABLE', () => provider.kill()],
+  ]
+  for (const [status, code, breakIt] of rows) {
+    const { callback, cookie } = await beginLink(session)
+    await breakIt()
+    if (status === 503 && find === findByUsername)
+      t.equal((await post('/login/corp/link', session)).statusCode, 200, 'enough is known')
+    const response = await get(callback.pathname + callback.search, cookie)
+    find = findByUsername
+    store.failure = null
+    t.equal(response.statusCode, status, code)
+    t.equal(response.headers['retry-after'] !== undefined, status === 503, code)
+    t.notMatch(response.body, /secret/)
+    t.equal(last().code, code)
+    t.ok(keepsCookies(response))
   }
   t.equal(owners.size, 0)
-})
-
-t.test('a provider that does not respond is a 503 at both routes', async (t) => {
-  const provider = await startProvider(t)
-  const { enter, beginLink, post, get } = await linkApp(t, provider)
-  const session = await enter()
-  const begun = await beginLink(session)
-  await provider.kill()
-  const url = begun.callback.pathname + begun.callback.search
-  t.equal((await get(url, begun.cookie)).statusCode, 503)
   const fresh = await linkApp(t, provider)
   const response = await fresh.post('/login/corp/link', await fresh.enter())
   t.match(response, { statusCode: 503, headers: { 'retry-after': /^\d+$/ } })
   t.strictSame(linesOf(response), [])
-  t.equal((await post('/login/corp/link', session)).statusCode, 200, 'the metadata are kept')
 })
 
 t.test('a sub that is a number stays one, and a link below a prefix works', async (t) => {
@@ -431,58 +348,6 @@ t.test('a callback finds the cookie of a link behind a proxy on this machine', a
     t.match(linesOf(response), [new RegExp(`^${start}login-[^;]+; Max-Age=0`)])
     t.ok(owners.delete(`${provider.url} alice`))
   }
-})
-
-t.test('API documents have the route that begins a link', async (t) => {
-  const document = async (more: Partial<AuthnOptions>) => {
-    const app = Fastify()
-    t.teardown(() => app.close())
-    await app.register(swagger, { openapi: { openapi: '3.1.0' } })
-    const corp = { issuer: 'https://id.example', clientId: 'shop', username: () => 'alice' }
-    const loginWith = { corp: { ...corp, link: () => true }, plain: corp }
-    const options = { ...standardOptions(), sessions: true, cookies: true, loginWith, ...more }
-    await app.register(authn, options as AuthnOptions)
-    await app.ready()
-    const { paths = {} } = app.swagger() as unknown as { paths?: Record<string, object> }
-    t.notOk('/login/plain/link' in paths)
-    return paths['/login/corp/link']
-  }
-  const error = { properties: { error: { type: 'string' } } }
-  const body = (schema: object): object => ({ content: { 'application/json': { schema } } })
-  t.match(await document({}), {
-    post: {
-      operationId: 'linkCorp',
-      summary: String,
-      tags: ['authentication'],
-      security: [{ bearerAuth: [] }, { cookieAuth: [] }],
-      requestBody: body({ properties: { returnTo: { type: 'string' } } }),
-      responses: {
-        200: body({ properties: { location: { type: 'string' } } }),
-        ...Object.fromEntries([401, 403, 429, 503].map((status) => [status, body(error)])),
-      },
-    },
-  })
-  const errorBody = () => ({ code: 'x' })
-  const errorSchema = { type: 'object', properties: { code: { type: 'string' } } }
-  const responses = { 403: body({ properties: { code: { type: 'string' } } }) }
-  t.match(await document({ errorBody, errorSchema }), { post: { responses } })
-})
-
-t.test('errorBody makes the bodies of rejections of both routes', async (t) => {
-  const provider = await startProvider(t)
-  const errorBody = ({ code, message }: { code: string; message: string }) => ({ code, message })
-  const link = () => null
-  const { enter, link: whole, post, get } = await linkApp(t, provider, { link }, { errorBody })
-  const session = await enter()
-  const bodyOf = ({ body }: { body: string }): unknown => JSON.parse(body)
-  t.match(bodyOf(await post('/login/corp/link', '')), { code: 'ERR_AUTH_NO_CREDENTIALS' })
-  const wrong = await post('/login/corp/link', session, { returnTo: 'a' })
-  t.match(bodyOf(wrong), { code: 'FST_ERR_VALIDATION', message: /body\/returnTo/ })
-  const german = { 'accept-language': 'de' }
-  const cross = await post('/login/corp/link', session, {}, { ...german, origin: 'https://a.b' })
-  t.match(bodyOf(cross), { code: 'ERR_AUTH_CROSS_SITE', message: /Anfragen/ })
-  t.match(bodyOf(await whole(session)), { code: 'ERR_AUTH_LINK_TAKEN' })
-  t.match(bodyOf(await get('/login/corp/callback')), { code: 'ERR_AUTH_LOGIN_STATE' })
 })
 
 t.test('a link that is stored after the time-out publishes its event then', async (t) => {

@@ -1,16 +1,12 @@
-import { setImmediate, setTimeout } from 'node:timers/promises'
+import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
 import { linesOf } from '../helpers/cookies.js'
 import { rejectionOf } from '../helpers/errors.js'
 import { clockOf, discoveryPath, oauthPath } from '../helpers/issuer.js'
+import { until } from '../helpers/load.js'
 import { loginApp } from '../helpers/login-app.js'
 import { json, startProvider } from '../helpers/provider.js'
 import { eventsOf } from '../helpers/sessions.js'
-
-/** Waits until there are so many events. */
-async function until(events: readonly unknown[], count: number): Promise<void> {
-  while (events.length < count) await setTimeout(5)
-}
 
 t.test(
   'the metadata are fetched once when the app is ready, and startup does not wait',
@@ -202,12 +198,12 @@ t.test(
     provider.answers.set(discoveryPath, json({}, 500))
     clock.advance(1)
     t.equal(await start(), old, 'no login waits')
-    await until(events, 2)
+    await until(() => events.length >= 2, 'it is told')
     t.match(events[1], { outcome: 'failed' })
     clock.advance(86_400)
     provider.answers.clear()
     t.equal(await start(), old, 'kept')
-    await until(events, 3)
+    await until(() => events.length >= 3, 'it is told')
     t.equal(await start(), renewed)
   },
 )

@@ -1,15 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import {
-  array,
-  asyncProperty,
-  assert,
-  constantFrom,
-  integer,
-  object,
-  oneof,
-  string,
-  tuple,
-} from 'fast-check'
+import { array, asyncProperty, assert, constantFrom, oneof, string, tuple } from 'fast-check'
 import t from 'tap'
 import { anyCharacter, bounded } from '../helpers/cases.js'
 import { linesOf } from '../helpers/cookies.js'
@@ -94,27 +84,3 @@ t.test(
     t.strictSame(provider.take(), [])
   },
 )
-
-t.test('odd bodies of the route that begins a link are a 400, or begin one', async (t) => {
-  const provider = await startProvider(t)
-  const { enter, post } = await linkApp(t, provider)
-  const session = await enter()
-  const values = oneof(odd, integer(), constantFrom(null, true, [], {}, ['/a'], '/a'))
-  const bodies = oneof(
-    object({
-      key: oneof(constantFrom('returnTo', '__proto__'), odd),
-      values: [values],
-      maxDepth: 1,
-    }),
-    values,
-  )
-  const property = asyncProperty(bodies, async (body) => {
-    const payload = JSON.stringify(body)
-    const headers = { 'content-type': 'application/json' }
-    const response = await post('/login/corp/link', session, payload as never, headers)
-    const { statusCode } = response
-    if (![200, 400, 413].includes(statusCode)) throw new Error(`${statusCode}: ${response.body}`)
-    if (statusCode !== 200 && linesOf(response).length > 0) throw new Error('a cookie')
-  })
-  await assert(property, bounded(500))
-})

@@ -6,7 +6,7 @@ import { logLines } from '../helpers/app.js'
 import { cookiesOf, linesOf, tls } from '../helpers/cookies.js'
 import type { AnyResponse } from '../helpers/flows.js'
 import { setNodeEnv } from '../helpers/environment.js'
-import { clientSecret, jarOf, loginApp, type LoginApp } from '../helpers/login-app.js'
+import { clientSecret, jarOf, loginApp, reserved, type LoginApp } from '../helpers/login-app.js'
 import { startProvider } from '../helpers/provider.js'
 
 type Params = LoginProviderOptions['authorizationParams']
@@ -236,10 +236,6 @@ t.test('authorizationParams are added as they are, or the start is a 500', async
     t.equal(last().code, 'ERR_AUTH_AUTHORIZATION_PARAMS', String(given))
   }
 })
-const reserved =
-  'response_type response_mode client_id redirect_uri scope state nonce code_challenge code_challenge_method request request_uri'.split(
-    ' ',
-  )
 
 t.test('returnTo is a path of this app, or a 400', async (t) => {
   const { begin, finish, get } = await loginApp(t, await startProvider(t))

@@ -18,7 +18,8 @@ t.test('a login succeeds only if username() returns a name with a user', async (
     answer()
   )) as LoginProviderOptions['username']
   const seen: unknown[][] = []
-  const options = { userService: service, userServiceTimeout: 0.05 }
+  const body = (): never => t.fail('a login with a provider has no body') as never
+  const options = { userService: service, userServiceTimeout: 0.05, login: { body } }
   const { logIn, last } = await loginApp(t, provider, { username }, options)
   const fault = [500, 'ERR_AUTH_USER_SERVICE'] as const
   const refused = [403, 'ERR_AUTH_LOGIN_REFUSED'] as const
@@ -68,29 +69,18 @@ t.test('a login succeeds only if username() returns a name with a user', async (
   }
   t.strictSame(service.asked, ['mallory', 7])
   answer = () => 'alice'
+  provider.response = { refresh_token: 'r', scope: 'openid', expires_in: 60 }
+  provider.idToken = { claims: { address: { lines: ['a'] } } }
   t.equal((await logIn()).statusCode, 303)
-  const [claims, request, tokens] = seen.at(-1) as [object, object, object]
+  type Claims = { address: { lines: string[] } }
+  const [claims, request, tokens] = seen.at(-1) as [Claims, object, object]
   t.match(claims, { iss: provider.url, sub: 'alice', aud: 'shop' })
   t.throws(() => Object.assign(claims, { sub: 'bob' }), 'frozen')
+  t.throws(() => claims.address.lines.push('b'), 'at any depth')
   t.match(request, { url: /^\/login\/corp\/callback/ })
-  t.match(tokens, { accessToken: 'an access token', idToken: /^ey/ })
+  const sent = { refreshToken: 'r', scope: 'openid', expiresIn: 60 }
+  t.match(tokens, { accessToken: 'an access token', idToken: /^ey/, ...sent })
 })
-
-t.test(
-  'the claims are frozen at any depth, and the tokens are what the provider has sent',
-  async (t) => {
-    const provider = await startProvider(t)
-    provider.response = { refresh_token: 'r', scope: 'openid', expires_in: 60 }
-    provider.idToken = { claims: { address: { lines: ['a'] } } }
-    let seen: unknown[] = []
-    const username: LoginProviderOptions['username'] = (...args) => ((seen = args), 'alice')
-    const { logIn } = await loginApp(t, provider, { username })
-    await logIn()
-    const [{ address }, , tokens] = seen as [{ address: { lines: string[] } }, object, object]
-    t.throws(() => address.lines.push('b'))
-    t.match(tokens, { refreshToken: 'r', scope: 'openid', expiresIn: 60 })
-  },
-)
 
 t.test('a user service, a claim or a store that fails is no login', async (t) => {
   const provider = await startProvider(t)
@@ -147,15 +137,6 @@ t.test('a user service, a claim or a store that fails is no login', async (t) =>
     t.equal(response.headers['retry-after'] !== undefined, status === 503, what)
     t.strictSame(logins, [], `${what}: no event of a login`)
   }
-})
-
-t.test('login.body is not asked, since a login with a provider has no body', async (t) => {
-  const provider = await startProvider(t)
-  const body = (): never => {
-    throw new Error('not asked')
-  }
-  const { logIn } = await loginApp(t, provider, {}, { login: { body } })
-  t.equal((await logIn()).statusCode, 303)
 })
 
 t.test(

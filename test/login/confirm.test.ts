@@ -1,7 +1,7 @@
 import { t, type Test } from 'tap'
-import { channels, type LogoutEvent } from '../../lib/index.js'
 import { password } from '../helpers/accounts.js'
 import { bearer } from '../helpers/app.js'
+import type { Headers } from '../helpers/client.js'
 import { browser, origin, passkeysOver, type StoredPasskey } from '../helpers/passkeys.js'
 import {
   answerOf,
@@ -13,8 +13,8 @@ import {
   wrongCode,
   type FactorUser,
 } from '../helpers/second-factor.js'
+import { eventsOf } from '../helpers/sessions.js'
 
-type Headers = Record<string, string>
 interface Ceremony {
   token: string
   publicKey: { challenge: string; allowCredentials?: object[] }
@@ -48,10 +48,8 @@ async function confirmApp(t: Test, options: object = {}, passkeys: object = {}) 
   const begin = async (how?: object, id = 1): Promise<Headers> =>
     sessionOf(await post('/begin', { id, how }))
   const get = async (url: string, headers: Headers): Promise<string> => {
-    const { statusCode, body } = await app.inject({ url, headers })
-    return statusCode === 200
-      ? '200'
-      : `${statusCode} ${(JSON.parse(body) as { code: string }).code}`
+    const response = await app.inject({ url, headers })
+    return response.statusCode === 200 ? '200' : answerOf(response)
   }
   /** The header of a session that has proved a password alone, as on a remembered device. */
   const less = async (): Promise<Headers> => {
@@ -65,19 +63,17 @@ async function confirmApp(t: Test, options: object = {}, passkeys: object = {}) 
   const shown = async (headers: Headers): Promise<unknown> =>
     (await app.inject({ url: '/login/confirm', headers })).json()
   const devices = async (id = 1): Promise<number> => (await app.authn.sessions.list(id)).length
+  const asked = async (url: string, headers: Headers): Promise<Ceremony> =>
+    (await post(url, {}, headers)).json()
   const addPasskey = async (headers: Headers) => {
     const key = browser()
-    const { token, publicKey } = JSON.parse(
-      (await post('/passkeys/options', {}, headers)).body,
-    ) as Ceremony
+    const { token, publicKey } = await asked('/passkeys/options', headers)
     const response = await post('/passkeys', { token, response: key.create(publicKey) }, headers)
     t.equal(response.statusCode, 201)
     return key
   }
   const byPasskey = async (key: ReturnType<typeof browser>, headers: Headers = {}) => {
-    const { token, publicKey } = JSON.parse(
-      (await post('/login/passkey/options', {}, headers)).body,
-    ) as Ceremony
+    const { token, publicKey } = await asked('/login/passkey/options', headers)
     return { token, response: key.get(publicKey), publicKey }
   }
   const confirm = (body: object, headers: Headers) => post('/login/confirm', body, headers)
@@ -138,11 +134,7 @@ t.test('the fifth wrong one revokes the session, and counts for the session alon
   const { less, confirm, enable, get, events, addPasskey, byPasskey } = await confirmApp(t)
   const { secret, headers } = await enable()
   const key = await addPasskey(headers)
-  const left: string[] = []
-  const listener = ({ authenticator, revoked, sub }: LogoutEvent): void =>
-    void left.push(`${authenticator} ${revoked} ${sub}`)
-  channels.logout.subscribe(listener)
-  t.teardown(() => void channels.logout.unsubscribe(listener))
+  const logouts = eventsOf(t, 'logout')
   const bodies = {
     password: async () => ({ password: 'another' }),
     code: async () => ({ code: wrongCode(secret) }),
@@ -167,8 +159,8 @@ t.test('the fifth wrong one revokes the session, and counts for the session alon
   }
   t.equal(events.filter(({ action }) => action === 'failed').length, 5)
   t.strictSame(
-    left,
-    Array.from({ length: 3 }, () => 'confirm 1 1'),
+    logouts.map(({ authenticator, revoked, sub }) => `${authenticator} ${revoked} ${sub}`),
+    Array(3).fill('confirm 1 1'),
   )
   t.equal(answerOf(await confirm({ code: codeNow(secret, 1) }, headers)), '200 tokens')
 })
@@ -239,14 +231,20 @@ t.test('a store that cannot revoke the session gives no more guesses', async (t)
 t.test('twenty guesses at once are no more than five', async (t) => {
   const { less, confirm, enable, events } = await confirmApp(t)
   const { secret } = await enable()
-  const own = await less()
-  const all = await Promise.all(
-    Array.from({ length: 20 }, async () =>
-      answerOf(await confirm({ code: wrongCode(secret) }, own)),
-    ),
-  )
-  t.ok(all.filter((each) => each === wrong.code).length <= 4, String(all))
-  t.ok(all.every((each) => each === wrong.code || each === gone))
+  const twenty = async (guess: () => object): Promise<string[]> => {
+    const own = await less()
+    const guesses = Array.from({ length: 20 }, async () => answerOf(await confirm(guess(), own)))
+    return Promise.all(guesses)
+  }
+  // bcrypt takes longer than it takes the others to arrive.
+  const [passwords, codes] = [
+    await twenty(() => ({ password: 'another' })),
+    await twenty(() => ({ code: wrongCode(secret) })),
+  ]
+  t.ok(passwords.filter((each) => each === wrong.password).length <= 4, String(passwords))
+  t.ok(passwords.every((each) => each === wrong.password || each === gone))
+  t.ok(codes.filter((each) => each === wrong.code).length <= 4, String(codes))
+  t.ok(codes.every((each) => each === wrong.code || each === gone))
   t.ok(events.filter(({ action }) => action === 'failed').length <= 5)
 })
 

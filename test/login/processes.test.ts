@@ -1,56 +1,24 @@
+// program: its own, in npm run test:all
 // Confirmations in two processes that share nothing but Redis.
-import { fork } from 'node:child_process'
-import { once } from 'node:events'
-import { request as httpRequest, type IncomingMessage } from 'node:http'
-import { json } from 'node:stream/consumers'
-import { setTimeout } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { answerOf, password } from '../helpers/accounts.js'
-import { bearer } from '../helpers/app.js'
-import { send } from '../helpers/flows.js'
+import { password } from '../helpers/accounts.js'
+import { answerOf, sessionOf, type Headers } from '../helpers/client.js'
+import { until } from '../helpers/load.js'
+import { startProcess } from '../helpers/processes.js'
 import { unlessFound } from '../helpers/programs.js'
-import { nodeArguments, programOf } from '../helpers/project.js'
 import { redisServer } from '../helpers/redis-server.js'
-
-t.setTimeout(120_000)
 
 const skip = unlessFound('Redis')
 const gone = '401 ERR_AUTH_JWT_INVALID'
 const wrong = '403 ERR_AUTH_CURRENT_PASSWORD'
-const type = { 'content-type': 'application/json' }
 
 async function startShop(t: Test, redis: number) {
-  const child = fork(programOf('test/helpers/confirm-process.ts'), {
-    execArgv: [...nodeArguments],
-    env: { ...process.env, TEST_REDIS_PORT: String(redis) },
-  })
-  t.teardown(() => void child.kill('SIGKILL'))
-  const port = await new Promise<number>((resolve, reject) => {
-    child.once('message', (message) => resolve(message as number))
-    child.once('exit', (code) => reject(new Error(`ended with ${code}`)))
-  })
-  const post = (path: string, body: object, more = {}) =>
-    send(port, { method: 'POST', path, headers: { ...type, ...more }, body: JSON.stringify(body) })
+  const env = { TEST_REDIS_PORT: String(redis) }
+  const { post, get } = await startProcess(t, 'confirm-process', env)
   return {
     post,
-    async begin() {
-      return bearer((JSON.parse((await post('/begin', {})).body) as { token: string }).token)
-    },
-    me: async (headers: object) =>
-      (await send(port, { path: '/me', headers: { ...headers } })).statusCode,
-    /** Sends the body of a request after `meanwhile`. @returns the code of the error */
-    async held(headers: Record<string, string>, meanwhile: () => Promise<unknown>) {
-      const path = '/login/confirm'
-      const all = { ...type, ...headers }
-      const sent = httpRequest({ host: '127.0.0.1', port, method: 'POST', path, headers: all })
-      sent.write('{"password":')
-      // The guard lets it pass; without that, the session would be unknown to begin with.
-      await setTimeout(200)
-      await meanwhile()
-      sent.end(`${JSON.stringify(password)}}`)
-      const [response] = (await once(sent, 'response')) as [IncomingMessage]
-      return `${response.statusCode} ${((await json(response)) as { code?: string }).code}`
-    },
+    begin: async () => sessionOf(await post('/begin')),
+    me: async (headers: Headers) => (await get('/me', headers)).statusCode,
   }
 }
 
@@ -65,21 +33,7 @@ t.test('wrong guesses of a session are counted over two processes', { skip }, as
   }
   t.strictSame(answers, [wrong, wrong, wrong, wrong, gone])
   t.equal(await one.me(second), 200, 'another session of the user')
-  let status = 0
-  for (let tries = 0; tries < 50 && status !== 401; tries += 1) {
-    await setTimeout(100)
-    status = await one.me(headers)
-  }
-  t.equal(status, 401)
+  await until(async () => (await one.me(headers)) === 401, 'the other process knows')
   const right = await other.post('/login/confirm', { password }, second)
   t.equal(answerOf(right), '200 tokens', 'the user is not throttled')
-})
-
-t.test('a session that another process ends confirms nothing', { skip }, async (t) => {
-  const { port } = await redisServer(t)
-  const [one, other] = await Promise.all([startShop(t, port), startShop(t, port)])
-  const headers = await one.begin()
-  t.equal(await one.held(headers, () => other.post('/everywhere', {})), gone)
-  const own = await one.begin()
-  t.match(await one.held(own, async () => undefined), /^200/)
 })

@@ -1,12 +1,9 @@
 // What a user has to prove before a password, an address, a factor, a passkey or a linked account changes.
 import t from 'tap'
 import { newPassword, password } from '../helpers/accounts.js'
-import { basic, bearer } from '../helpers/app.js'
 import { proofApp, stale, type Person } from '../helpers/proof-app.js'
 import { answerOf, bodyOf, claimsIn, sessionOf } from '../helpers/second-factor.js'
 import type { AnyResponse } from '../helpers/flows.js'
-
-type Headers = Record<string, string>
 
 const wish = { 'token-delivery': 'body' }
 const insufficient = '401 ERR_AUTH_INSUFFICIENT_AUTHENTICATION'
@@ -82,34 +79,6 @@ t.test('what each route needs of a session of its user', async (t) => {
         const response = await ask(route, await begin(person, how), body)
         t.equal(askedIn(response), wanted[row], `${person} ${JSON.stringify(how)}: ${route}`)
       }
-    }
-  }
-})
-
-t.test('credentials that are no session of the user, at each route', async (t) => {
-  const setting = await proofApp(t, { other: ({ secondFactor }) => ({ secondFactor }) })
-  const { app, begin, ask } = setting
-  const { sid } = claimsIn(String((await begin('plain')).authorization))
-  const signed = (claims: object): Headers =>
-    bearer(app.jwtService.generateTokenWithClaims(claims as never))
-  const issued = { owner: '1', name: 'job', scopes: [], expiresAt: null }
-  const { key } = await app.authn.apiKeys.issue(issued)
-  const forbidden = /^403 ERR_AUTH_FORBIDDEN$/
-  const columns: Record<string, [headers: Headers, answer: RegExp]> = {
-    nothing: [{}, /^401 ERR_AUTH_NO_CREDENTIALS$/],
-    'a token without a session': [signed({ sub: 1 }), forbidden],
-    'another user who acts': [signed({ sub: 1, sid, act: { sub: 2 } }), forbidden],
-    'a session of another registration': [
-      await begin('plain', { amr: ['mfa'] }, '/other/begin'),
-      forbidden,
-    ],
-    'an API key': [bearer(key), /^401 ERR_AUTH/],
-    Basic: [basic('1@shop.example', password), /^401 ERR_AUTH/],
-  }
-  for (const [name, [headers, answer]] of Object.entries(columns)) {
-    for (const row of rows) {
-      for (const [route, body] of Object.entries(routes[row]))
-        t.match(answerOf(await ask(route, headers, body)), answer, `${name}: ${route}`)
     }
   }
 })

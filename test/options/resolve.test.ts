@@ -33,11 +33,7 @@ t.test('an option that is undefined gets its default', async (t) => {
   const { login: explicit } = resolveOptions({ login: unset(login) })
   t.strictSame(plain(explicit), { ...login, isExplicit: true })
   t.strictSame(resolveHashing(unset(hashing)), resolveHashing({}))
-  const config = {
-    secret,
-    ...unset({ ...jwt, ...tokenRules }),
-    tokenCache: unset(tokenCache),
-  }
+  const config = { secret, ...unset({ ...jwt, ...tokenRules }), tokenCache: unset(tokenCache) }
   t.strictSame(plain(resolveJwtConfig(config)), plain(resolveJwtConfig({ secret })))
   for (const standard of [defaults.jwtAuthenticator, defaults.basicAuthenticator]) {
     t.strictSame(plain(withDefaults<object, object>(standard, unset(standard))), standard)

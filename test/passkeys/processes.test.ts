@@ -1,34 +1,11 @@
+// program: its own, in npm run test:all
 // Passkeys in PostgreSQL, with two processes that know nothing of each other but the table.
-import { fork } from 'node:child_process'
-import t, { type Test } from 'tap'
-import { answerOf } from '../helpers/accounts.js'
-import { bearer } from '../helpers/app.js'
-import { send, type AnyResponse } from '../helpers/flows.js'
+import t from 'tap'
+import { answerOf, sessionOf } from '../helpers/client.js'
 import { browser, type Asked } from '../helpers/passkeys.js'
 import { postgresServer } from '../helpers/postgres-server.js'
+import { startProcess } from '../helpers/processes.js'
 import { unlessFound } from '../helpers/programs.js'
-import { nodeArguments, programOf } from '../helpers/project.js'
-
-t.setTimeout(120_000)
-
-type Post = (path: string, body: object, headers?: Record<string, string>) => Promise<AnyResponse>
-
-/** An app in a process of its own. */
-async function startShop(t: Test, database: string): Promise<Post> {
-  const child = fork(programOf('test/helpers/passkeys-process.ts'), {
-    execArgv: [...nodeArguments],
-    env: { ...process.env, TEST_DATABASE: database },
-  })
-  t.teardown(() => void child.kill('SIGKILL'))
-  const port = await new Promise<number>((resolve, reject) => {
-    child.once('message', (message) => resolve(message as number))
-    child.once('exit', (code) => reject(new Error(`ended with ${code}`)))
-  })
-  return (path, body, more) => {
-    const headers = { 'content-type': 'application/json', ...more }
-    return send(port, { method: 'POST', path, headers, body: JSON.stringify(body) })
-  }
-}
 
 const skip = unlessFound('PostgreSQL')
 
@@ -36,14 +13,12 @@ t.test('a response works once in two processes', { skip }, async (t) => {
   const postgres = await postgresServer(t)
   const pool = postgres.pool()
   await pool.query('create table passkeys (id text primary key, owner bigint, data jsonb)')
-  const shops = await Promise.all([startShop(t, postgres.url), startShop(t, postgres.url)])
-  const [one, other] = shops
-  const ask = async (post: Post, path: string, headers = {}): Promise<Asked> =>
+  const start = async () =>
+    (await startProcess(t, 'passkeys-process', { TEST_DATABASE: postgres.url })).post
+  const [one, other] = await Promise.all([start(), start()])
+  const ask = async (post: typeof one, path: string, headers = {}): Promise<Asked> =>
     JSON.parse((await post(path, {}, headers)).body) as Asked
-  const { token: session } = JSON.parse((await one('/begin', { id: 1 })).body) as {
-    token: string
-  }
-  const headers = bearer(session)
+  const headers = sessionOf(await one('/begin', { id: 1 }))
   const twenty = async (body: object): Promise<string[]> => {
     const posts = Array.from({ length: 20 }, (_, at) =>
       (at % 2 ? one : other)('/login/passkey', body),

@@ -1,7 +1,4 @@
 // What is no response of a passkey for this app, user and challenge. Nothing tells why, nor who exists, but the log.
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { answerOf } from '../helpers/accounts.js'
 import { androidAttestation } from '../helpers/attestation.js'
@@ -21,6 +18,7 @@ import {
   type Credential,
 } from '../helpers/authenticator.js'
 import { browser, passkeysApp, type PasskeysApp } from '../helpers/passkeys.js'
+import { startServer } from '../helpers/server.js'
 
 const invalid = '403 ERR_AUTH_PASSKEY_INVALID'
 const expired = '401 ERR_AUTH_LOGIN_EXPIRED'
@@ -118,16 +116,13 @@ t.test('new passkeys that are none', async (t) => {
 t.test('no address is fetched that an attestation names', async (t) => {
   const { ask, post, logIn } = await passkeysApp(t)
   let requests = 0
-  const server = createServer((_, response) => {
+  const { url } = await startServer(t, (_, response) => {
     requests += 1
     response.end()
-  }).listen(0, '127.0.0.1')
-  t.teardown(() => server.close())
-  await once(server, 'listening')
-  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  })
   const headers = await logIn()
   const { token, publicKey } = await ask('/passkeys/options', headers)
-  const response = androidAttestation(credentialOf(1), publicKey.challenge, address)
+  const response = androidAttestation(credentialOf(1), publicKey.challenge, `${url}/`)
   t.match(answerOf(await post('/passkeys', { token, response }, headers)), /^201/)
   t.equal(requests, 0)
 })
@@ -182,10 +177,6 @@ t.test('a malformed field is a 403, and what was sent is not in the log', async 
       t.equal(sent, isNone && !sent.startsWith('403') ? sent : invalid, `${url}: ${name}`)
       t.notMatch(sent, /^[25]/, name)
     }
-    for (const other of [undefined, null, 7, 'x', []])
-      t.match(answerOf(await post(url, { token, response: other }, own)), /^40[03]/)
-    const long = { ...response, id: 'x'.repeat(17_000) }
-    t.equal((await post(url, { token, response: long }, own)).statusCode, 413)
     t.match(answerOf(await post(url, { token, response }, own)), /^20[01]/, 'it was all right')
   }
   t.notMatch(lines.join(''), /secret-page|webauthn\.|"level":50/)

@@ -11,54 +11,16 @@ import {
   up,
   uv,
 } from '../helpers/authenticator.js'
-import { bearer } from '../helpers/app.js'
+import { sessionOf } from '../helpers/client.js'
 import { until } from '../helpers/load.js'
 import { browser, passkeysApp, passkeysOver, type StoredPasskey } from '../helpers/passkeys.js'
-import { eventsOf, sessionApp } from '../helpers/sessions.js'
+import { eventsOf, sessionApp, storeWith } from '../helpers/sessions.js'
+import type { SessionStore } from '../../lib/sessions/index.js'
 
-const stepUp = '401 ERR_AUTH_INSUFFICIENT_AUTHENTICATION'
 const forbidden = '403 ERR_AUTH_FORBIDDEN'
 const last = '409 ERR_AUTH_PASSKEY_LAST'
 const fault = '500 ERR_AUTH_PASSKEYS'
-const fresh = new Set(['/passkeys/options', '/passkeys', '/passkeys/remove'])
-const bodies: Record<string, object> = {
-  '/passkeys/options': {},
-  '/passkeys': { token: 'x', response: {} },
-  '/passkeys/rename': { id: 'x', name: 'x' },
-  '/passkeys/remove': { id: 'x' },
-}
-
-t.test('only a session of the user, which is fresh, changes passkeys', async (t) => {
-  const { app, post, logIn, lines } = await passkeysApp(t)
-  const service = app.jwtService
-  const own = (await logIn()).authorization as string
-  const { sid } = service.verify(own.slice(7)) as unknown as { sid: string }
-  const strangers: Record<string, string> = {
-    'a token without a session': service.generateTokenWithClaims({ sub: 1 }),
-    'another user who acts': service.generateTokenWithClaims({ sub: 1, sid, act: { sub: 2 } }),
-  }
-  for (const [url, body] of Object.entries(bodies)) {
-    for (const [name, token] of Object.entries(strangers))
-      t.equal(answerOf(await post(url, body, bearer(token))), forbidden, `${url}: ${name}`)
-    t.equal(answerOf(await post(url, body)), '401 ERR_AUTH_NO_CREDENTIALS', url)
-  }
-  t.equal((await app.inject('/passkeys')).statusCode, 401)
-  const ofStranger = {
-    url: '/passkeys',
-    headers: bearer(String(strangers['another user who acts'])),
-  }
-  t.equal((await app.inject(ofStranger)).statusCode, 403)
-  const old = { amr: ['pwd', 'mfa'], authTime: Math.floor(Date.now() / 1000) - 601 }
-  const begun = await post('/begin', { id: 1, how: old })
-  const headers = bearer(begun.json<{ token: string }>().token)
-  for (const url of Object.keys(bodies)) {
-    const sent = await post(url, bodies[url], headers)
-    const isFresh = fresh.has(url)
-    t.equal(answerOf(sent) === stepUp, isFresh, url)
-    if (isFresh) t.match(sent.headers['www-authenticate'], /max_age="600"/)
-  }
-  t.notMatch(lines.join(''), own)
-})
+const invalid = '401 ERR_AUTH_JWT_INVALID'
 
 t.test('the last way to log in stays', async (t) => {
   const { post, add, logIn, users, table } = await passkeysApp(t)
@@ -84,7 +46,7 @@ t.test('the last way to log in stays', async (t) => {
     { id: 3, how: { amr: ['mfa'] } },
     { 'token-delivery': 'body' },
   )
-  const own = bearer(session.json<{ token: string }>().token)
+  const own = sessionOf(session)
   const { id } = (await other.add(browser(), own)).json<{ id: string }>()
   t.equal((await other.post('/passkeys/remove', { id }, own)).statusCode, 204, 'a provider')
 })
@@ -122,7 +84,7 @@ t.test('an app gets the tokens of a passkey in the body if it asks', async (t) =
   const other = await passkeysApp(t, {}, { cookies: { apps: true } })
   const wish = { 'token-delivery': 'body' }
   const begun = await other.post('/begin', { id: 1, how: { amr: ['pwd'] } }, wish)
-  await other.add(passkey, bearer(begun.json<{ token: string }>().token))
+  await other.add(passkey, sessionOf(begun))
   const inBody = await other.post('/login/passkey', await other.answer(passkey), wish)
   t.equal(answerOf(inBody), '200 tokens')
   t.strictSame(inBody.cookies, [])
@@ -368,4 +330,23 @@ t.test('support removes all passkeys of a user', async (t) => {
     t.equal(await support(name), '200 {"removed":0}')
   const without = await sessionApp(t)
   t.throws(() => without.authn.passkeys, { code: 'ERR_AUTH_OPTION', message: /passkeys/ })
+})
+
+t.test('of a session that another process has revoked just now, nothing changes', async (t) => {
+  const outside = {} as SessionStore
+  const store = storeWith((real) => {
+    Object.assign(outside, real)
+    // This process has not heard of it yet.
+    return { watch: (watcher) => watcher.caughtUp() }
+  })
+  const { table, add, post, logIn } = await passkeysApp(t, {}, { sessions: { store } })
+  await add(browser(), await logIn(), 'mine')
+  const id = table[0]?.data.id
+  const before = JSON.stringify(table)
+  for (const url of ['/passkeys/remove', '/passkeys/rename']) {
+    const headers = await logIn()
+    await outside.revoke({ sub: '1' }, 1000, 'another process')
+    t.equal(answerOf(await post(url, { id, name: 'theirs' }, headers)), invalid, url)
+    t.equal(JSON.stringify(table), before, url)
+  }
 })

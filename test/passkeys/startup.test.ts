@@ -1,32 +1,11 @@
 // Startup with the option `passkeys`, and what API documents say of its routes.
 import { register } from 'node:module'
-import swagger from '@fastify/swagger'
-import Fastify from 'fastify'
-import t, { type Test } from 'tap'
-import { authn, type AuthnOptions } from '../../lib/index.js'
-import { cost, secret } from '../helpers/app.js'
-import { validated } from '../helpers/documents.js'
-import { startupError } from '../helpers/flows.js'
-import { origin, passkeysOver, type PasskeyUser } from '../helpers/passkeys.js'
+import t from 'tap'
+import { everyOptionIsNamed, failureWith, needs } from '../helpers/options.js'
+import { origin, passkeysOver } from '../helpers/passkeys.js'
 
 const good = { origin, name: 'Shop', ...passkeysOver([]) }
-const base = {
-  userService: { findByUsername: () => null },
-  jwt: { secret },
-  hashing: { cost },
-  login: { subject: (user: object) => (user as PasskeyUser).id },
-  sessions: true,
-}
-
-function errorOf(t: Test, passkeys: unknown, more: object = {}, before?: string) {
-  return startupError(async () => {
-    const app = Fastify()
-    t.teardown(() => app.close())
-    if (before !== undefined) app.post(before, () => 'of the app')
-    await app.register(authn, { ...base, passkeys, ...more } as AuthnOptions)
-    await app.ready()
-  })
-}
+const errorOf = failureWith('passkeys')
 
 const app = `android:apk-key-hash:${'x'.repeat(43)}`
 const bad: Record<string, unknown[]> = {
@@ -77,14 +56,7 @@ const bad: Record<string, unknown[]> = {
 }
 
 t.test('startup fails for a wrong option of passkeys, and the error names it', async (t) => {
-  for (const [option, values] of Object.entries(bad)) {
-    for (const value of values) {
-      const error = await errorOf(t, { ...good, [option]: value })
-      const title = `${option}: ${JSON.stringify(value)}`
-      t.equal(error?.code, 'ERR_AUTH_OPTION', title)
-      t.ok(error?.message.includes(`passkeys.${option}`), `${title}: ${error?.message}`)
-    }
-  }
+  await everyOptionIsNamed(t, 'passkeys', (given) => errorOf(t, given), good, bad)
   for (const passkeys of [null, true, [], { ...good, RPID: 'shop.example' }])
     t.match(await errorOf(t, passkeys), { code: 'ERR_AUTH_OPTION', message: /passkeys/ })
   t.match(await errorOf(t, { ...good, origin: app }), { message: /passkeys\.rpId.*nothing/ })
@@ -133,60 +105,9 @@ t.test('origins and domains that are right', async (t) => {
 })
 
 t.test('startup fails without what passkeys need, and says what to set', async (t) => {
-  for (const [option, more] of Object.entries({
-    sessions: { sessions: false },
-    userService: { userService: undefined },
-    'login.subject': { login: {} },
-    login: { login: false },
-  })) {
-    const error = await errorOf(t, good, more)
-    t.match(error, { code: 'ERR_AUTH_OPTION' }, option)
-    t.ok(error?.message.includes(`needs the option "${option}"`), String(error?.message))
-  }
+  await needs(t, 'passkeys', (more) => errorOf(t, good, more))
   const taken = await errorOf(t, good, {}, '/passkeys')
   t.match(taken, { code: 'ERR_AUTH_OPTION', message: /POST \/passkeys is already declared/ })
-})
-
-t.test('API documents have the routes', async (t) => {
-  const documented = Fastify()
-  t.teardown(() => documented.close())
-  await documented.register(swagger, { openapi: { info: { title: 'Shop', version: '1' } } })
-  const routeOptions = { schema: { tags: ['keys'] } }
-  const passkeys = { ...good, routeOptions }
-  await documented.register(authn, { ...base, passkeys } as AuthnOptions)
-  await documented.ready()
-  const document = documented.swagger() as unknown as {
-    paths: Record<
-      string,
-      Record<string, { tags: string[]; responses: object; security?: object[] }>
-    >
-  }
-  const checked = await validated(document)
-  t.strictSame(checked.result, { valid: true })
-  const operations = Object.entries(document.paths)
-    .filter(([path]) => path.includes('passkey'))
-    .flatMap(([path, methods]) =>
-      Object.entries(methods).map(([method, { tags, responses, security }]) => {
-        const [first] = security ?? [{}]
-        const access =
-          security === undefined
-            ? 'open'
-            : Object.keys(first ?? {}).length === 0
-              ? 'either'
-              : 'session'
-        t.strictSame(tags, ['keys'])
-        return `${method} ${path} ${access} ${Object.keys(responses).join()}`
-      }),
-    )
-  t.strictSame(operations, [
-    'post /login/passkey/options either 200,400,429,503',
-    'post /login/passkey open 200,400,401,403,429,503',
-    'post /passkeys/options session 200,400,401,403,429,503',
-    'post /passkeys session 201,400,401,403,429,503',
-    'get /passkeys session 200,400,401,403,429,503',
-    'post /passkeys/rename session 204,400,401,403,429,503',
-    'post /passkeys/remove session 204,400,401,403,409,429,503',
-  ])
 })
 
 /** Of modules: the package is missing at first, then too old, then itself. */

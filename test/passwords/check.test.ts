@@ -49,11 +49,8 @@ t.test('a hash above hashing.maxCost is a 401, one above hashing.cost matches', 
   const check = createCredentialCheck(toolsOf({ userService }))
   const { request, lines } = fakeRequest()
   await t.rejects(check('high', password, request), wrong)
-  t.strictSame(
-    watch.runs.map(({ against }) => costOf(against)),
-    [4],
-    'rejected after the work of hashing.cost',
-  )
+  const found = watch.runs.map(({ against }) => costOf(against))
+  t.strictSame(found, [4], 'rejected after the work of hashing.cost')
   t.match(await check('higher', password, request), { user: { name: 'higher' } })
   t.match(await check('higher', password, request), { user: { name: 'higher' } })
   t.match(lines, [
@@ -129,4 +126,30 @@ t.test('the password of a client that leaves when its turn has come is not check
     memory: 0,
     replaced: 0,
   })
+})
+
+t.test('a login is confirmed if the hash is another one of its password by then', async (t) => {
+  const { request } = fakeRequest()
+  for (const [title, by, isRight] of [
+    ['of another process', password, true],
+    ['of another password', 'changed', false],
+  ] as const) {
+    const users = [alice, { ...alice, password: bcrypt.hashSync(by, 4) }]
+    const check = createCredentialCheck(
+      toolsOf({ userService: serviceOf(() => users.shift() ?? null) }),
+    )
+    const { confirm } = await check('alice', password, request)
+    if (isRight) await t.resolves(confirm(), title)
+    else await t.rejects(confirm(), { code: 'ERR_AUTH_INVALID_CREDENTIALS' }, title)
+  }
+})
+
+t.test('an attempt over the limit is rejected before its user is looked up', async (t) => {
+  const asked: (string | number)[] = []
+  const userService = serviceOf((name) => (asked.push(name) > 0 ? alice : null))
+  const check = createCredentialCheck(toolsOf({ userService, throttle: throttle(1) }))
+  const { request } = fakeRequest()
+  await t.rejects(check('alice', 'guess', request), { code: 'ERR_AUTH_INVALID_CREDENTIALS' })
+  await t.rejects(check('alice', password, request), { code: 'ERR_AUTH_TOO_MANY_ATTEMPTS' })
+  t.strictSame(asked, ['alice'])
 })

@@ -1,3 +1,4 @@
+// program: its own
 import crypto from 'node:crypto'
 import { createRequire, register } from 'node:module'
 import Fastify from 'fastify'

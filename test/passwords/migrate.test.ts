@@ -113,10 +113,8 @@ t.test('every kind moves to the new algorithm at a login, with an event', async 
     t.equal((await login(app, name, 'wonderland')).statusCode, 200, name)
   }
   await until(() => events.length === 4, 'they are stored')
-  t.strictSame(
-    events.map(({ from, to }) => `${from} ${to}`),
-    ['argon2id argon2id', 'bcrypt argon2id', 'other argon2id', 'scrypt argon2id'],
-  )
+  const found = events.map(({ from, to }) => `${from} ${to}`)
+  t.strictSame(found, ['argon2id argon2id', 'bcrypt argon2id', 'other argon2id', 'scrypt argon2id'])
   t.notMatch(JSON.stringify(events.map(({ user }) => user)), /\$|plain/)
   t.match(app.authn.stats().hashing, { memory: 0, replaced: 4 })
   for (const { name, password } of people.slice(0, 5)) {

@@ -31,8 +31,7 @@ function arrive(queue: HashingQueue): Job {
 }
 
 const settings = { concurrency: 1, maxQueue: 64, maxWait: 60, budget: undefined }
-const queueOf = (more: Partial<typeof settings> = {}): HashingQueue =>
-  new HashingQueue({ ...settings, ...more })
+const queueOf = (more: Partial<typeof settings> = {}) => new HashingQueue({ ...settings, ...more })
 const overloaded = { code: 'ERR_AUTH_OVERLOADED', statusCode: 503, key: 'auth.overloaded' }
 
 t.test('the default concurrency is the cores, but less than the pool has threads', async (t) => {

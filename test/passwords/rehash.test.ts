@@ -1,28 +1,20 @@
 import bcrypt from 'bcrypt'
-import type { FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
 import { needsRehash, type AuthnOptions, type UserService } from '../../lib/index.js'
 import { appWith, basic, logLines, secret, userService, type TestUser } from '../helpers/app.js'
 import { deferred, probe, type AnyResponse } from '../helpers/flows.js'
-import { login, settle, until, watchBcrypt } from '../helpers/load.js'
-
-interface Setting {
-  readonly app: FastifyInstance
-  readonly user: TestUser
-  readonly updates: string[]
-  readonly lines: Record<string, unknown>[]
-  /** By login, or by Basic. */
-  readonly enter: (password?: string, username?: string) => Promise<AnyResponse>
-}
+import { hashAtOnce, login, settle, until, watchBcrypt } from '../helpers/load.js'
 
 /** An app whose one user has a hash of cost 4, and a service that takes new ones. */
 async function setting(
   t: Test,
   use: 'login' | 'basic',
   update: (user: TestUser, hash: string, previous: string) => unknown,
-  hashing: AuthnOptions['hashing'] = { cost: 5, concurrency: 4 },
+  hashing: AuthnOptions['hashing'] = { cost: 5 },
   more: AuthnOptions = {},
-): Promise<Setting> {
+  atOnce = 4,
+) {
+  hashAtOnce(t, atOnce)
   const user = { id: 1, name: 'alice', password: bcrypt.hashSync('wonderland', 4) }
   const updates: string[] = []
   const { lines, stream } = logLines()
@@ -40,7 +32,7 @@ async function setting(
     (app) => void app.get('/', { config: { auth: { use: 'basic' } } }, handler),
     { logger: { level: 'info', stream } },
   )
-  const enter: Setting['enter'] = (password = 'wonderland', username = 'alice') =>
+  const enter = (password = 'wonderland', username = 'alice'): Promise<AnyResponse> =>
     use === 'login'
       ? login(app, username, password)
       : app.inject({ url: '/', headers: basic(username, password) })
@@ -64,10 +56,8 @@ for (const use of ['login', 'basic'] as const) {
     t.ok(bcrypt.compareSync('wonderland', user.password))
     t.equal((await enter()).statusCode, 200, 'the new one is good')
     t.equal(updates.length, 1)
-    t.strictSame(
-      watch.runs.map(({ kind }) => kind),
-      ['compare', 'hash', 'compare'],
-    )
+    const seen = watch.runs.map(({ kind }) => kind)
+    t.strictSame(seen, ['compare', 'hash', 'compare'])
     t.strictSame(errorsOf(lines), [])
     for (const part of ['wonderland', user.password, String(updates[0])]) {
       t.notMatch(JSON.stringify(lines), part, 'nothing of it is logged')
@@ -88,8 +78,7 @@ for (const use of ['login', 'basic'] as const) {
   t.test(`${use} replaces a hash of a user once at a time`, async (t) => {
     const stored = deferred()
     const watch = watchBcrypt(t, true)
-    const hashing = { cost: 5, concurrency: 8 }
-    const { updates, enter } = await setting(t, use, () => stored.promise, hashing)
+    const { updates, enter } = await setting(t, use, () => stored.promise, undefined, {}, 8)
     const all = [enter(), enter(), enter()]
     await until(() => watch.running.length === 3, 'all are compared')
     watch.hold(false)
@@ -136,8 +125,7 @@ for (const use of ['login', 'basic'] as const) {
 
   t.test(`${use} replaces no hash while others wait for a password check`, async (t) => {
     const watch = watchBcrypt(t, true)
-    const hashing = { cost: 5, concurrency: 1 }
-    const { app, updates, enter } = await setting(t, use, () => undefined, hashing)
+    const { app, updates, enter } = await setting(t, use, () => undefined, undefined, {}, 1)
     const first = enter()
     await until(() => watch.running.length === 1, 'one runs')
     const second = enter()

@@ -8,7 +8,7 @@ import { authn, type AuthnOptions } from '../../lib/index.js'
 import { fastify } from '../helpers/app.js'
 import { rejectionOf } from '../helpers/errors.js'
 import { serviceOf } from '../helpers/flows.js'
-import { fakeRequest, settle, until, watchBcrypt } from '../helpers/load.js'
+import { fakeRequest, hashAtOnce, settle, until, watchBcrypt } from '../helpers/load.js'
 
 const stored = { name: 'alice', password: bcrypt.hashSync('wonderland', 4) }
 const service = serviceOf((name) => (name === 'alice' ? stored : null))
@@ -58,7 +58,8 @@ t.test('registrations with the same users and limits share one throttle', async 
 t.test('registrations of one app share the bcrypt queue of the first one', async (t) => {
   const watch = watchBcrypt(t, true)
   const app = newApp()
-  const hashing = { concurrency: 1, maxQueue: 3, maxWait: 60, cost: 4 }
+  hashAtOnce(t, 1)
+  const hashing = { maxQueue: 3, maxWait: 60, cost: 4 }
   const first = await toolsOf({ hashing }, app)
   const second = await toolsOf({ hashing: { maxQueue: 3 } }, app)
   const apart = await toolsOf({ hashing })
@@ -93,7 +94,7 @@ t.test('startup fails for members of the shared queue that differ from its own',
       await scope.register(authn, { hashing: second })
     })
   }
-  const numbers = { concurrency: 2, maxMemory: 65_536, maxQueue: 10, maxWait: 3 } as const
+  const numbers = { maxMemory: 65_536, maxQueue: 10, maxWait: 3 } as const
   for (const [name, value] of Object.entries(numbers)) {
     for (const first of [undefined, {}, { ...numbers, [name]: value + 1 }]) {
       const error = await rejectionOf(start(first, { [name]: value }))

@@ -1,3 +1,4 @@
+// program: its own
 // The order of loading. Nothing here may import fastify-authn/context before a test does.
 import t from 'tap'
 import { appWith, bearer, standardOptions } from '../helpers/app.js'

@@ -53,125 +53,34 @@ const unaccepted = problem('invalid_token', 'The token is not accepted')
 const lacking = problem('insufficient_scope', 'The token lacks the required scope')
 const challenge = (...parameters: string[]): string => [bearerChallenge, ...parameters].join(', ')
 
-interface Row {
-  readonly path: string
-  readonly headers?: Record<string, string>
-  readonly status?: number
-  readonly error: string
-  /** Those without the option, and with it. */
-  readonly challenges: readonly [string | string[] | null, string | string[] | null]
-}
+type Challenge = string | string[] | null
+/** A path, what is sent, the error, the challenges without the option and with it, and a status other than 401. */
+type Row = readonly [string, Record<string, string>, string, Challenge, Challenge, status?: number]
 
 const rows = (token: string, unknown: string): Row[] => {
-  const good = bearer(token)
-  const bad = bearer('x.y.z')
-  const none = messages.none
-  const scope = 'Your credentials do not allow this action.'
-  const lacksRead: Row['challenges'] = [
-    challenge(lacking, 'scope="notes:read"'),
-    challenge(lacking, 'scope="notes:read"', metadata),
-  ]
+  const [good, bad] = [bearer(token), bearer('x.y.z')]
+  const [read, all] = ['scope="notes:read"', 'scope="notes:read notes:write"']
+  const { none, invalid: wrong, jwtInvalid: wrongToken } = messages
+  const forbidden = 'Your credentials do not allow this action.'
+  const basicFirst = (...more: string[]) => [basicChallenge, challenge(...more)]
+  const basicLast = (...more: string[]) => [challenge(...more, read, metadata), basicChallenge]
   return [
-    { path: '/me', error: none, challenges: [challenge(), challenge(metadata)] },
-    {
-      path: '/me',
-      headers: bad,
-      error: messages.jwtInvalid,
-      challenges: [challenge(invalid), challenge(invalid, metadata)],
-    },
-    {
-      path: '/optional',
-      headers: bad,
-      error: messages.jwtInvalid,
-      challenges: [challenge(invalid), challenge(invalid, metadata)],
-    },
-    {
-      path: '/one',
-      error: none,
-      challenges: [challenge(), challenge('scope="notes:read"', metadata)],
-    },
-    {
-      path: '/all',
-      error: none,
-      challenges: [challenge(), challenge('scope="notes:read notes:write"', metadata)],
-    },
-    {
-      path: '/any',
-      headers: bad,
-      error: messages.jwtInvalid,
-      challenges: [challenge(invalid), challenge(invalid, 'scope="notes:read"', metadata)],
-    },
-    {
-      path: '/all',
-      headers: good,
-      status: 403,
-      error: scope,
-      challenges: [
-        challenge(lacking, 'scope="notes:read notes:write"'),
-        challenge(lacking, 'scope="notes:read notes:write"', metadata),
-      ],
-    },
-    {
-      path: '/any',
-      headers: good,
-      status: 403,
-      error: scope,
-      challenges: lacksRead,
-    },
-    {
-      path: '/role',
-      headers: good,
-      status: 403,
-      error: 'You are not allowed to do this.',
-      challenges: [null, null],
-    },
-    {
-      path: '/both',
-      error: none,
-      challenges: [
-        [basicChallenge, challenge()],
-        [challenge('scope="notes:read"', metadata), basicChallenge],
-      ],
-    },
-    {
-      path: '/both',
-      headers: basic('alice', passwords.alice),
-      status: 403,
-      error: scope,
-      challenges: [null, null],
-    },
-    {
-      path: '/both',
-      headers: good,
-      status: 403,
-      error: scope,
-      challenges: lacksRead,
-    },
-    {
-      path: '/both',
-      headers: basic('alice', 'wrong'),
-      error: messages.invalid,
-      challenges: [
-        [basicChallenge, challenge()],
-        [challenge('scope="notes:read"', metadata), basicChallenge],
-      ],
-    },
-    {
-      path: '/both',
-      headers: bearer(unknown),
-      error: messages.invalid,
-      challenges: [
-        [basicChallenge, challenge(unaccepted)],
-        [challenge(unaccepted, 'scope="notes:read"', metadata), basicChallenge],
-      ],
-    },
-    { path: '/basic', error: none, challenges: [basicChallenge, basicChallenge] },
-    {
-      path: '/busy',
-      status: 503,
-      error: 'The server is busy. Please try again later.',
-      challenges: [null, null],
-    },
+    ['/me', {}, none, challenge(), challenge(metadata)],
+    ['/me', bad, wrongToken, challenge(invalid), challenge(invalid, metadata)],
+    ['/optional', bad, wrongToken, challenge(invalid), challenge(invalid, metadata)],
+    ['/one', {}, none, challenge(), challenge(read, metadata)],
+    ['/all', {}, none, challenge(), challenge(all, metadata)],
+    ['/any', bad, wrongToken, challenge(invalid), challenge(invalid, read, metadata)],
+    ['/all', good, forbidden, challenge(lacking, all), challenge(lacking, all, metadata), 403],
+    ['/any', good, forbidden, challenge(lacking, read), challenge(lacking, read, metadata), 403],
+    ['/both', good, forbidden, challenge(lacking, read), challenge(lacking, read, metadata), 403],
+    ['/both', basic('alice', passwords.alice), forbidden, null, null, 403],
+    ['/role', good, 'You are not allowed to do this.', null, null, 403],
+    ['/both', {}, none, basicFirst(), basicLast()],
+    ['/both', basic('alice', 'wrong'), wrong, basicFirst(), basicLast()],
+    ['/both', bearer(unknown), wrong, basicFirst(unaccepted), basicLast(unaccepted)],
+    ['/basic', {}, none, basicChallenge, basicChallenge],
+    ['/busy', {}, 'The server is busy. Please try again later.', null, null, 503],
   ]
 }
 
@@ -182,9 +91,9 @@ t.test('each Bearer challenge names the metadata, and that of a 401 the scopes',
       app.jwtService.generateToken('alice'),
       app.jwtService.generateToken('zed'),
     ] as const
-    for (const { path, headers = {}, status = 401, error, challenges } of rows(...tokens)) {
+    for (const [path, headers, error, before, now, status = 401] of rows(...tokens)) {
       const response = await app.inject({ url: path, headers })
-      const expected = { status, error, challenge: challenges[at] ?? null }
+      const expected = { status, error, challenge: at === 0 ? before : now }
       isRejection(t, response, expected, `${at === 0 ? 'without' : 'with'}: ${path}`)
     }
     const response = await app.inject('/own')

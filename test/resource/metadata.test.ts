@@ -192,10 +192,8 @@ t.test('app.authn.resource is null, or has the document once the app is ready', 
   await app.register(authn, withResource(identifier))
   const { resource } = app.authn
   t.match(resource, { identifier, metadataUrl: `https://api.example.com${wellKnown}/mcp` })
-  t.match(
-    thrownBy(() => resource?.metadata()),
-    { code: 'ERR_AUTH_REPORT' },
-  )
+  const found = thrownBy(() => resource?.metadata())
+  t.match(found, { code: 'ERR_AUTH_REPORT' })
   let early: unknown
   app.addHook('onReady', async () => void (early = resource?.metadata()))
   await app.ready()

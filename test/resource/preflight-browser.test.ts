@@ -1,3 +1,4 @@
+// program: its own, in npm run test:all
 // MCP clients in browsers send a header that needs a preflight.
 import Fastify from 'fastify'
 import t from 'tap'

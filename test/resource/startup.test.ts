@@ -10,32 +10,20 @@ const issuer = { issuer: 'https://id.example.com', user: () => null }
 const issuers = { corp: issuer }
 const object = (more: object) => ({ resource: { identifier, ...more }, issuers })
 
+const withIssuer = (more: object) => ({
+  resource: identifier,
+  issuers: { corp: { ...issuer, ...more } },
+})
+const host = 'https://api.example.com'
+const wrongPaths =
+  '/mcp?a=1 /mcp? /mcp#a /mcp# :443/mcp /a/../mcp /./mcp /a/%2e%2e/mcp //mcp /mcp/:id /* /(a) /a%20b'
 const identifiers = [
-  'api',
-  '/mcp',
-  'http://api.example.com/mcp',
-  'ftp://api.example.com/mcp',
-  'https://api.example.com/mcp?a=1',
-  'https://api.example.com/mcp?',
-  'https://api.example.com/mcp#a',
-  'https://api.example.com/mcp#',
-  'https://alice@api.example.com/mcp',
-  'https://alice:secret@api.example.com/mcp',
-  'HTTPS://api.example.com/mcp',
-  'https://API.example.com/mcp',
-  'https://api.example.com:443/mcp',
-  'https://api.example.com/a/../mcp',
-  'https://api.example.com/./mcp',
-  'https://api.example.com/a/%2e%2e/mcp',
-  'https://api.example.com//mcp',
-  'https://api.example.com/mcp/:id',
-  'https://api.example.com/*',
-  'https://api.example.com/(a)',
-  'https://api.example.com/a%20b',
-  'https://api.example.com/a b',
-  'https://api.example.com\\mcp',
-  ' https://api.example.com/mcp',
-  'https://api.example.com/mcp\n',
+  ...wrongPaths.split(' ').map((path) => host + path),
+  ...['/a b', '\\mcp', '/mcp\n'].map((path) => host + path),
+  ...'api /mcp http://api.example.com/mcp ftp://api.example.com/mcp'.split(' '),
+  ...'https://alice@api.example.com/mcp https://alice:secret@api.example.com/mcp'.split(' '),
+  ...'HTTPS://api.example.com/mcp https://API.example.com/mcp'.split(' '),
+  ` ${host}/mcp`,
 ]
 
 const rows: [name: string, options: object, said?: RegExp][] = [
@@ -70,26 +58,11 @@ const rows: [name: string, options: object, said?: RegExp][] = [
     'resource.authorizationServers',
     { resource: identifier, basic: { username: 'a', password: 'b' } },
   ],
-  [
-    'resource.authorizationServers',
-    {
-      resource: identifier,
-      issuers: { corp: { ...issuer, issuer: 'corp', jwksUri: 'https://a.example' } },
-    },
-  ],
+  ['resource.authorizationServers', withIssuer({ issuer: 'corp', jwksUri: 'https://a.example' })],
   ['issuers.corp.audience', { issuers }],
-  [
-    'issuers.corp.audience',
-    { resource: identifier, issuers: { corp: { ...issuer, audience: undefined } } },
-  ],
-  [
-    'issuers.corp.audience',
-    { resource: identifier, issuers: { corp: { ...issuer, audience: '' } } },
-  ],
-  [
-    'issuers.corp.audience',
-    { resource: identifier, issuers: { corp: { ...issuer, audienceClaim: 'client_id' } } },
-  ],
+  ...[{ audience: undefined }, { audience: '' }, { audienceClaim: 'client_id' }].map(
+    (more): [string, object] => ['issuers.corp.audience', withIssuer(more)],
+  ),
   ['issuers.corp', { resource: identifier, issuers: { corp: 'https://id.example.com' } }],
 ]
 

@@ -1,3 +1,4 @@
+// program: small
 // scripts/check-publish.js: what `npm publish` runs first.
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'

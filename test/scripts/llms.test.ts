@@ -1,3 +1,4 @@
+// program: docs
 // site/llms.js: llms.txt and llms-full.txt for language models, out of the pages.
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'

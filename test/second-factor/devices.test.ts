@@ -12,9 +12,11 @@ import {
   answerOf,
   bodyOf,
   codeNow,
+  deviceOf,
   email,
   factorApp,
   sessionOf,
+  stepClock,
   wrongCode,
 } from '../helpers/second-factor.js'
 
@@ -24,8 +26,7 @@ const remember = 86_400
 const forms = { email, password }
 
 async function remembered(t: Test, cookies: unknown = true, headers: Headers = {}) {
-  const clock = movedClock(t)
-  clock.ahead(30 - ((Date.now() / 1000) % 30))
+  const clock = stepClock(t)
   const setting = await factorApp(t, { remember }, { cookies }, undefined, { trustProxy: true })
   const { secret, ...enabled } = await setting.enable()
   clock.ahead(30)
@@ -34,16 +35,20 @@ async function remembered(t: Test, cookies: unknown = true, headers: Headers = {
   const { token } = bodyOf(asked).secondFactor
   const body = { token, code: codeNow(secret), remember: true }
   const response = await setting.post('/login/second-factor', body, headers)
-  const { name = '', value = '' } =
-    cookiesOf(response).find((each) => /device/.test(each.name)) ?? {}
-  const device = { ...headers, cookie: `${name}=${value}` }
+  const { cookie } = deviceOf(response)
+  const name = cookie.slice(0, cookie.indexOf('='))
+  const device = { ...headers, cookie }
   const ask = async (more: Headers = device, user = email): Promise<number> =>
     (await setting.post('/login', { email: user, password }, more)).statusCode
   return { ...setting, ...enabled, secret, clock, response, name, device, ask }
 }
 
 t.test('a remembered device is not asked for a code, but its session is not mfa', async (t) => {
-  const { app, post, device, response, ask, clock, secret, lines } = await remembered(t, true, tls)
+  const { app, post, device, response, ask, clock, secret, lines, setUp } = await remembered(
+    t,
+    true,
+    tls,
+  )
   const line = linesOf(response).find((each) => /device/.test(each))
   t.match(line, /^__Host-device=[\w.-]+; Max-Age=86400; Path=\/; Secure; HttpOnly; SameSite=Lax$/)
   const next = await post('/login', forms, device)
@@ -57,19 +62,10 @@ t.test('a remembered device is not asked for a code, but its session is not mfa'
   const settings = await post('/second-factor/setup', undefined, { ...tls, ...sessionOf(next) })
   t.equal(settings.statusCode, 401)
   t.match(settings.headers['www-authenticate'], /acr_values="mfa"/)
-  const strongest = await post('/second-factor/setup', undefined, {
-    ...tls,
-    ...sessionOf(response),
-  })
-  const setup = JSON.parse(strongest.body) as Record<'secret' | 'token', string>
-  const replacing = { token: setup.token, code: codeNow(setup.secret) }
+  const { body } = await setUp({ ...tls, ...sessionOf(response) })
   const weak = { ...tls, ...sessionOf(next) }
-  t.equal((await post('/second-factor/enable', replacing, weak)).statusCode, 401, 'not mfa')
-  const confirmed = await post(
-    '/login/confirm',
-    { code: codeNow(secret, 1) },
-    { ...tls, ...sessionOf(next) },
-  )
+  t.equal((await post('/second-factor/enable', body, weak)).statusCode, 401, 'not mfa')
+  const confirmed = await post('/login/confirm', { code: codeNow(secret, 1) }, weak)
   t.equal(confirmed.statusCode, 200)
   clock.ahead(remember - 600)
   t.equal(await ask(), 200, 'log-out and time do not end it')
@@ -101,11 +97,8 @@ const ends: Record<string, (setting: Awaited<ReturnType<typeof remembered>>) => 
   'a new password': ({ stored }) => (stored().password = bcrypt.hashSync(password, cost)),
   'forget-devices': ({ send, headers }) =>
     send('/second-factor/forget-devices', undefined, headers),
-  async 'a new factor'({ post, headers }) {
-    const setup = await post('/second-factor/setup', undefined, headers)
-    const { secret, token } = JSON.parse(setup.body) as Record<'secret' | 'token', string>
-    await post('/second-factor/enable', { token, code: codeNow(secret) }, headers)
-  },
+  'a new factor': async ({ send, setUp, headers }) =>
+    send('/second-factor/enable', (await setUp(headers)).body, headers),
 }
 
 for (const [name, end] of Object.entries(ends)) {
@@ -126,8 +119,7 @@ t.test('several users of one browser are remembered, each for a time of their ow
   const rememberMe = async (user: typeof first): Promise<void> => {
     const body = { token: await half(user.email), code: codeNow(user.secret), remember: true }
     const response = await post('/login/second-factor', body, { cookie })
-    const found = cookiesOf(response).find(({ name }) => name === setting.name)
-    cookie = `${setting.name}=${found?.value}`
+    ;({ cookie } = deviceOf(response))
     t.ok(Buffer.byteLength(cookie) <= 1100, 'of about 1 KB at most')
   }
   const add = async (id: number): Promise<void> => {
@@ -177,9 +169,8 @@ t.test('with the longest keys, fewer fit', async (t) => {
     clock.ahead(30)
     const body = { token: await half(address), code: codeNow(secret), remember: true }
     const response = await post('/login/second-factor', body, { cookie })
-    const { name, value } = cookiesOf(response).find((each) => /device/.test(each.name)) ?? {}
-    cookie = `${name}=${value}`
-    t.ok(String(value).length <= 1024)
+    ;({ cookie } = deviceOf(response))
+    t.ok(cookie.length <= 1024 + 'device='.length)
     const next = await post('/login', { email: address, password }, { cookie })
     t.equal(next.statusCode, 200)
   }
@@ -246,9 +237,7 @@ t.test('it is asked at each login, also while codes have to wait', async (t) => 
   )
   const { secret } = await enable()
   const body = { token: await half(), code: codeNow(secret, 1), remember: true }
-  const { value } =
-    cookiesOf(await post('/login/second-factor', body)).find(({ name }) => name === 'device') ?? {}
-  const device = { cookie: `device=${value}` }
+  const device = deviceOf(await post('/login/second-factor', body))
   const guess = { token: await half(), code: wrongCode(secret) }
   for (let count = 0; count < 5; count += 1) await post('/login/second-factor', guess)
   t.equal((await post('/login/second-factor', guess)).statusCode, 429)

@@ -125,13 +125,11 @@ t.test('an update that fails, returns an error or stores nothing', async (t) => 
 t.test('a second factor is not enabled while no session can be revoked', async (t) => {
   const store = breakable(heldStore().factory)
   const sessions = { store: store.factory }
-  const { logIn, post, send, stored } = await factorApp(t, {}, { sessions })
+  const { logIn, send, stored, setUp } = await factorApp(t, {}, { sessions })
   const headers = await logIn()
-  const { secret, token } = JSON.parse(
-    (await post('/second-factor/setup', undefined, headers)).body,
-  )
+  const { body } = await setUp(headers)
   store.failure = new Error('down')
-  const enable = await send('/second-factor/enable', { token, code: codeNow(secret) }, headers)
+  const enable = await send('/second-factor/enable', body, headers)
   t.equal(enable, '503 ERR_AUTH_STORE_UNAVAILABLE')
   t.equal(stored().secondFactor, null)
 })
@@ -170,20 +168,15 @@ t.test('a second factor is not left on where the rest of enabling it fails', asy
     ['revoke', 0],
     ['create', 0],
   ] as const) {
-    const { app, logIn, post, send, sendWhile, stored, enable, events } = await failingApp(t)
-    const half = async (headers: Record<string, string>) => {
-      const response = await post('/second-factor/setup', undefined, headers)
-      const { secret, token } = JSON.parse(response.body) as Record<'secret' | 'token', string>
-      return { token, code: codeNow(secret) }
-    }
-    const begun = await half(await logIn())
+    const { app, logIn, post, send, sendWhile, stored, enable, events, setUp } = await failingApp(t)
+    const { body: begun } = await setUp(await logIn())
     const headers = await logIn()
     t.equal(await sendWhile([method], after, '/second-factor/enable', begun, headers), away, method)
     t.equal(stored().secondFactor, null)
     t.strictSame(events, [])
     t.equal(app.authn.stats().secondFactor?.enabled, 0)
     const { secret, headers: own } = await enable()
-    const next = await half(own)
+    const { body: next } = await setUp(own)
     t.equal(await sendWhile([method], after, '/second-factor/enable', next, own), away, method)
     const { token } = bodyOf(await post('/login', forms)).secondFactor
     const body = { token, code: codeNow(secret, 1) }
@@ -256,18 +249,14 @@ t.test(
       claims,
     }
     const setting = await factorApp(t, {}, { login })
-    const { enable, stored, logIn, send, post } = setting
+    const { enable, stored, logIn, send, setUp } = setting
     await enable()
     const before = stored().secondFactor as string
     stored().secondFactor = null
     const headers = await logIn()
     table.push(setting)
-    const setup = JSON.parse((await post('/second-factor/setup', undefined, headers)).body) as {
-      secret: string
-      token: string
-    }
+    const { body } = await setUp(headers)
     other = before
-    const body = { token: setup.token, code: codeNow(setup.secret) }
     t.equal(await send('/second-factor/enable', body, headers), '401 ERR_AUTH_LOGIN_EXPIRED')
     t.equal(stored().secondFactor, before, 'that of the other request stays')
   },

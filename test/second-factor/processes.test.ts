@@ -1,12 +1,11 @@
+// program: its own, in npm run test:all
 // Second factors in PostgreSQL, which two processes share, without Redis.
-import { fork } from 'node:child_process'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { sqlSchema } from '../../lib/sessions/stores/sql-schema.js'
 import { hash, password } from '../helpers/accounts.js'
-import { send, type AnyResponse } from '../helpers/flows.js'
 import { postgresServer } from '../helpers/postgres-server.js'
+import { startProcess } from '../helpers/processes.js'
 import { unlessFound } from '../helpers/programs.js'
-import { nodeArguments, programOf } from '../helpers/project.js'
 import {
   answerOf,
   bodyOf,
@@ -19,32 +18,10 @@ import {
   wrongCode,
 } from '../helpers/second-factor.js'
 
-t.setTimeout(120_000)
-
 const login = '/login/second-factor'
 const invalid = '403 ERR_AUTH_CODE_INVALID'
 const tokens = '200 tokens'
 const skip = unlessFound('PostgreSQL')
-
-type Post = (path: string, body?: object, headers?: Record<string, string>) => Promise<AnyResponse>
-
-/** An app in a process of its own. */
-async function startShop(t: Test, database: string, keys: string): Promise<Post> {
-  const child = fork(programOf('test/helpers/second-factor-process.ts'), {
-    execArgv: [...nodeArguments],
-    env: { ...process.env, TEST_DATABASE: database, TEST_KEYS: keys },
-  })
-  t.teardown(() => void child.kill('SIGKILL'))
-  const port = await new Promise<number>((resolve, reject) => {
-    child.once('message', (message) => resolve(message as number))
-    child.once('exit', (code) => reject(new Error(`ended with ${code}`)))
-  })
-  const json = { 'content-type': 'application/json' }
-  return (path, body = {}, headers = {}) => {
-    const given = { ...json, ...headers }
-    return send(port, { method: 'POST', path, headers: given, body: JSON.stringify(body) })
-  }
-}
 
 /** The time at which a step begins, or at least one second before another one does. */
 async function awaitStep(): Promise<void> {
@@ -58,7 +35,10 @@ t.test('codes, guesses and logouts over two processes', { skip }, async (t) => {
   await pool.query(factorsTable)
   await pool.query(sqlSchema('shop'))
   await pool.query('insert into users (email, password) values ($1, $2)', [email, hash])
-  const start = (keys = key): Promise<Post> => startShop(t, postgres.url, keys)
+  const start = async (keys = key) => {
+    const env = { TEST_DATABASE: postgres.url, TEST_KEYS: keys }
+    return (await startProcess(t, 'second-factor-process', env)).post
+  }
   const [one, other] = await Promise.all([start(), start()])
   const own = sessionOf(await one('/login', { email, password }))
   const { secret, token: setup } = JSON.parse(

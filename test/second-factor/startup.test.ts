@@ -1,33 +1,16 @@
 // Startup with the option `secondFactor`, and what API documents say of its routes.
 import { generateKeyPairSync, randomBytes } from 'node:crypto'
-import swagger from '@fastify/swagger'
 import Fastify from 'fastify'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { authn, type AuthnOptions } from '../../lib/index.js'
-import { cost, secret } from '../helpers/app.js'
-import { validated } from '../helpers/documents.js'
+import { secret } from '../helpers/app.js'
 import { startupError } from '../helpers/flows.js'
-import { factorsOver, key, type FactorUser } from '../helpers/second-factor.js'
+import { base, everyOptionIsNamed, failureWith, needs } from '../helpers/options.js'
+import { factorsOver, key } from '../helpers/second-factor.js'
 
-const { findByUsername, update } = factorsOver([])
+const { update } = factorsOver([])
 const good = { key, issuer: 'Shop', update }
-const base = {
-  userService: { findByUsername },
-  jwt: { secret },
-  hashing: { cost },
-  login: { subject: (user: object) => (user as FactorUser).id },
-  sessions: true,
-}
-
-function errorOf(t: Test, secondFactor: unknown, more: object = {}, before?: string) {
-  return startupError(async () => {
-    const app = Fastify()
-    t.teardown(() => app.close())
-    if (before !== undefined) app.post(before, () => 'of the app')
-    await app.register(authn, { ...base, secondFactor, ...more } as AuthnOptions)
-    await app.ready()
-  })
-}
+const errorOf = failureWith('secondFactor')
 
 const rsaKey = () =>
   generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({
@@ -59,29 +42,14 @@ const bad: Record<string, unknown[]> = {
 
 t.test('startup fails for a wrong option, and the error names it', async (t) => {
   const more = { cookies: { trustedOrigins: ['https://pages.example'] } }
-  for (const [option, values] of Object.entries(bad)) {
-    for (const value of values) {
-      const error = await errorOf(t, { ...good, [option]: value }, more)
-      const title = `${option}: ${JSON.stringify(value)}`
-      t.equal(error?.code, 'ERR_AUTH_OPTION', title)
-      t.ok(error?.message.includes(`secondFactor.${option}`), `${title}: ${error?.message}`)
-      t.notMatch(error?.message, new RegExp(`${short}|${key}`), title)
-    }
-  }
+  const start = (given: object) => errorOf(t, given, more)
+  await everyOptionIsNamed(t, 'secondFactor', start, good, bad, [short, key])
   for (const given of [null, true, 'on', [], () => good, { ...good, keys: [key] }])
     t.match(await errorOf(t, given), { code: 'ERR_AUTH_OPTION', message: /secondFactor/ })
 })
 
 t.test('startup fails where another option is missing, or a path is taken', async (t) => {
-  const without: [object, RegExp][] = [
-    [{ sessions: undefined }, /"sessions"/],
-    [{ userService: undefined }, /userService/],
-    [{ login: false }, /"login"/],
-    [{ login: {} }, /"login.subject"/],
-  ]
-  for (const [more, message] of without) {
-    t.match(await errorOf(t, good, more), { code: 'ERR_AUTH_OPTION', message })
-  }
+  await needs(t, 'secondFactor', (more) => errorOf(t, good, more))
   const remember = { ...good, remember: 3600 }
   t.match(await errorOf(t, remember), { code: 'ERR_AUTH_OPTION', message: /remember.*"cookies"/ })
   const corp = { issuer: 'https://id.example', clientId: 'shop', username: () => 1 }
@@ -154,30 +122,4 @@ t.test('other forms of the options are accepted', async (t) => {
   t.equal(await errorOf(t, { ...good, key: Buffer.alloc(32, key) }), undefined)
   const cookies = { trustedOrigins: ['https://shop.example'] }
   t.equal(await errorOf(t, { ...good, page: 'https://shop.example/code' }, { cookies }), undefined)
-})
-
-t.test('API documents describe the routes and the 202 of the login', async (t) => {
-  const app = Fastify()
-  t.teardown(() => app.close())
-  await app.register(swagger, { openapi: {} })
-  await app.register(authn, { ...base, secondFactor: good } as AuthnOptions)
-  await app.ready()
-  const document = app.swagger()
-  t.match((await validated(document)).result, { valid: true })
-  const { paths = {} } = document
-  const found = Object.entries(paths).flatMap(([path, methods]) =>
-    Object.keys(methods as object).map((method) => `${method} ${path}`),
-  )
-  t.strictSame(
-    found.filter((each) => each.includes('second-factor')),
-    [
-      'post /login/second-factor',
-      'get /second-factor',
-      ...['setup', 'enable', 'recovery-codes', 'forget-devices', 'disable'].map(
-        (each) => `post /second-factor/${each}`,
-      ),
-    ],
-  )
-  const responses = JSON.stringify(paths['/login'])
-  t.match(responses, /"202":.*secondFactor/)
 })

@@ -33,8 +33,7 @@ async function setting(t: Test, options: Partial<AuthnOptions> = {}) {
   const all = { userService: service, sessions: { store: store.factory }, ...options }
   const app = await sessionApp(t, all, declareBegin, { logger: { stream } })
   const client = clientOf(app)
-  const begin = (query: string, headers = {}): Promise<AnyResponse> =>
-    client.post(`/begin?${query}`, undefined, headers)
+  const begin = (query: string, headers = {}) => client.post(`/begin?${query}`, undefined, headers)
   return { app, service, store, lines, begin, ...client }
 }
 

@@ -2,7 +2,6 @@
 import t from 'tap'
 import type { BeginOptions } from '../../lib/index.js'
 import { bearer } from '../helpers/app.js'
-import { accountsApp, newPassword, password } from '../helpers/accounts.js'
 import { isFault } from '../helpers/flows.js'
 import {
   claimsOf,
@@ -97,22 +96,4 @@ t.test('login.claims must not say how the user has authenticated', async (t) => 
     const response = await post('/login', { username: 'alice', password: 'wonderland' })
     isFault(t, response, 'ERR_AUTH_TOKEN_FUNC')
   }
-})
-
-t.test('a changed password gives a session of the same level', async (t) => {
-  const { app, post, logIn, table } = await accountsApp(t)
-  const begun = claimsOf(String((await logIn()).authorization))
-  const { sid, sub } = begun as { sid: string; sub: number }
-  const claims = { sid, sub, amr: ['pwd', 'otp', 'mfa'] }
-  const change = async (currentPassword: string, next: string, level: { auth_time?: number }) => {
-    const token = app.jwtService.generateTokenWithClaims({ ...claims, ...level })
-    const body = { currentPassword, password: next }
-    return post('/password/change', body, bearer(token))
-  }
-  const then = epochSeconds() - 5000
-  const changed = await change(password, newPassword, { auth_time: then })
-  t.strictSame(levelOf(pairOf(changed).token), { auth_time: then, amr: claims.amr })
-  t.not(claimsOf(pairOf(changed).token).sid, sid)
-  table.length = 0
-  t.equal((await change(newPassword, password, {})).statusCode, 401)
 })

@@ -32,25 +32,11 @@ const stores: [title: string, make: () => [SessionStoreFactory, SessionStoreFact
   ['two stores', () => [memorySessions(), memorySessions({ prefix: 'phones' })]],
 ]
 
-interface Setting {
-  readonly app: FastifyInstance
-  readonly web: FastifyInstance
-  readonly phone: FastifyInstance
-  readonly tokens: string[]
-  post(url: string, body?: object, headers?: Headers): Promise<AnyResponse>
-  /** The status of `/<scope>/me`. */
-  me(scope: string, headers: Headers): Promise<number>
-  /** @returns the cookies of a login on the web */
-  enterWeb(): Promise<Headers>
-  /** @returns the tokens of a login on a phone */
-  enterPhone(username?: string): Promise<ReturnType<typeof pairOf>>
-}
-
 async function setting(
   t: Test,
   [webStore, phoneStore]: [SessionStoreFactory, SessionStoreFactory],
   phones: Partial<AuthnOptions> = {},
-): Promise<Setting> {
+) {
   const app = Fastify()
   t.teardown(() => app.close())
   const hash = await hashPassword(password, { algorithm: 'bcrypt', cost })
@@ -88,7 +74,7 @@ async function setting(
   await declare('phone', { sessions: { store: phoneStore, name: 'phone' }, ...phones })
   await declare('plain', { login: false })
   await app.ready()
-  const post: Setting['post'] = (url, payload, headers = {}) =>
+  const post = (url: string, payload?: object, headers: Headers = {}): Promise<AnyResponse> =>
     app.inject({ method: 'POST', url, headers, ...(payload && { payload }) })
   return {
     app,
@@ -96,7 +82,9 @@ async function setting(
     phone: scopes.phone as FastifyInstance,
     tokens,
     post,
-    me: async (scope, headers) => (await app.inject({ url: `/${scope}/me`, headers })).statusCode,
+    /** The status of `/<scope>/me`. */
+    me: async (scope: string, headers: Headers) =>
+      (await app.inject({ url: `/${scope}/me`, headers })).statusCode,
     enterWeb: async () => jarOf(await post('/web/login', { email, password })),
     enterPhone: async (username = email) =>
       pairOf(await post('/phone/login', { email: username, password })),

@@ -88,9 +88,7 @@ t.test('without its store, an app begins and revokes no session; tokens stay val
   }
   t.strictSame([await me(first.token), await me(revoked.token)], [200, 401])
   const { sessions } = app.authn
-  t.match(await rejectionOf(sessions.list('alice')), {
-    code: 'ERR_AUTH_STORE_UNAVAILABLE',
-  })
+  t.match(await rejectionOf(sessions.list('alice')), { code: 'ERR_AUTH_STORE_UNAVAILABLE' })
   t.match(app.authn.stats().sessions, { storeFailures: 5, isCaughtUp: false })
   const told = lines.slice(before).filter(({ level }) => level === 50)
   t.equal(told.length, 1, 'once a minute')

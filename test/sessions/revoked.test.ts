@@ -1,3 +1,4 @@
+// program: redis
 // What apps and people learn of a revoked session: the event `revoked`, and the message of a 401.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
@@ -88,9 +89,7 @@ t.test('a person reads that they were logged out, in their language', async (t) 
   let since: Date | null = null
   const app = await sessionApp(t, {
     jwt: { secret, validAfterField: 'since' },
-    userService: {
-      findByUsername: (name) => ({ name: String(name), password: null, since }),
-    },
+    userService: { findByUsername: (name) => ({ name: String(name), password: null, since }) },
   })
   const challenge = tokenChallenge('The token is invalid')
   const now = Math.floor(Date.now() / 1000)

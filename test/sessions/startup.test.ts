@@ -1,3 +1,4 @@
+// program: its own
 // Stores that do not work when an app starts: startup fails for what cannot work later, and the log says the rest.
 import { Redis } from 'ioredis'
 import { Pool } from 'pg'
@@ -6,7 +7,7 @@ import { redisSessions, sqlSessions } from '../../lib/sessions/index.js'
 import { sqlSchema } from '../../lib/sessions/stores/sql-schema.js'
 import { logLines } from '../helpers/app.js'
 import { rejectionOf } from '../helpers/errors.js'
-import { until } from '../helpers/load.js'
+import { shortFiveSeconds, until } from '../helpers/load.js'
 import { postgresServer } from '../helpers/postgres-server.js'
 import { unlessFound } from '../helpers/programs.js'
 import { freePort } from '../helpers/redis-server.js'
@@ -53,8 +54,7 @@ t.test('a query function without its pool is logged, or makes startup fail', asy
 })
 
 const sqlOf = (query: SqlQuery): SessionStoreFactory => sqlSessions({ query, prefix: 'shop' })
-const sqlOfPool = (pool: Pool): SessionStoreFactory =>
-  sqlOf((text, params) => pool.query(text, params))
+const sqlOfPool = (pool: Pool) => sqlOf((text, params) => pool.query(text, params))
 
 /** The errors that an app has logged until it was ready. */
 async function errorsOf(t: Test, store: SessionStoreFactory) {
@@ -68,6 +68,7 @@ async function errorsOf(t: Test, store: SessionStoreFactory) {
 }
 
 t.test('an app starts with a store that cannot be reached, and logs it once', async (t) => {
+  shortFiveSeconds(t)
   const port = await freePort()
   const pool = new Pool({ connectionString: `postgres://u:hidden@127.0.0.1:${port}/app` })
   const sql = await errorsOf(t, sqlOfPool(pool))
@@ -87,6 +88,7 @@ t.test('an app starts with a store that cannot be reached, and logs it once', as
 })
 
 t.test('an app starts after five seconds with a store that never answers', async (t) => {
+  shortFiveSeconds(t)
   const silent = storeWith(() => ({ watch() {} }))
   t.match((await errorsOf(t, silent)).told, /no answer in 5 s/)
   const hanging = sqlOf(() => new Promise(() => undefined))

@@ -1,3 +1,4 @@
+// program: sql
 import t from 'tap'
 import { openSql, type RowsOf, type SqlQuery } from '../../lib/stores/sql.js'
 import { sqlSchema } from '../../lib/sessions/stores/sql-schema.js'

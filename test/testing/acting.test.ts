@@ -33,19 +33,13 @@ import { eventsOf } from '../helpers/sessions.js'
 const alice: AuthUser & { name: string } = { name: 'alice' }
 const rejection = { error: messages.none, challenge: bearerChallenge }
 
-interface Subject {
-  readonly app: FastifyInstance
-  readonly options: ReturnType<typeof standardOptions>
-  take(): number
-}
-
 /** An app with a route for each way to be marked. */
 async function appWithKit(
   t: Test,
   when: 'before' | 'after' | 'never' = 'before',
   more: AuthnOptions = {},
   declare: (app: FastifyInstance) => void = () => undefined,
-): Promise<Subject> {
+) {
   const app = fastify(t)
   const options = standardOptions()
   if (when === 'before') await app.register(authnTesting)

@@ -1,8 +1,14 @@
 // `factorAttacks` against apps that are fine, and against each mistake of an app that it has to find.
+import * as Type from '@sinclair/typebox/type'
 import t, { type Test } from 'tap'
+import { rejection } from '../../lib/errors/errors.js'
+import type { Registration } from '../../lib/feature.js'
 import type { PasskeysOptions } from '../../lib/index.js'
+import { declarePluginRoute } from '../../lib/login/plugin-routes.js'
+import { registrationOf } from '../../lib/request/registration.js'
 import { authnTesting, factorAttacks, type AttackReport } from '../../lib/testing/index.js'
 import { password } from '../helpers/accounts.js'
+import type { TestApp } from '../helpers/app.js'
 import {
   browser,
   origin,
@@ -28,17 +34,19 @@ interface Broken {
   find?: (row: FactorUser | undefined, name: string | number) => unknown
 }
 
-async function attacked(t: Test, { update: broken, find }: Broken, options: object = {}) {
+async function attacked(
+  t: Test,
+  { update: broken, find }: Broken,
+  options: object = {},
+  declare: (app: TestApp) => unknown = () => undefined,
+) {
   const table: FactorUser[] = []
   const { findByUsername, update } = factorsOver(table)
   let isBroken = false
   const given = broken?.(update, table)
   const setting = await factorApp(
     t,
-    {
-      remember: 86_400,
-      update: (...all) => (isBroken && given ? given(...all) : update(...all)),
-    },
+    { remember: 86_400, update: (...all) => (isBroken && given ? given(...all) : update(...all)) },
     {
       userService: {
         async findByUsername(name: string | number) {
@@ -48,7 +56,10 @@ async function attacked(t: Test, { update: broken, find }: Broken, options: obje
       },
       ...options,
     },
-    (app) => app.register(authnTesting),
+    (app) => {
+      declare(app)
+      return app.register(authnTesting)
+    },
   )
   const rows = setting.table.map((row) => ({ ...row }))
   table.push(...rows)
@@ -60,14 +71,11 @@ async function attacked(t: Test, { update: broken, find }: Broken, options: obje
 const attack = async ({ app, enabled }: { app: never; enabled: Enabled }): Promise<AttackReport> =>
   factorAttacks(app, { login, code: () => enabled.recoveryCodes.pop() })
 
-t.test('apps that are fine', async (t) => {
-  for (const cookies of [true, undefined]) {
-    const setting = await attacked(t, {}, { cookies: cookies ?? true })
-    const report = await attack(setting as never)
-    t.strictSame(report.problems, [])
-    t.ok(report.cases > 35, `${report.cases}`)
-    t.strictSame(report.leftOut, ['a reset in between: no option "accounts"'])
-  }
+t.test('an app that is fine', async (t) => {
+  const report = await attack((await attacked(t, {}, { cookies: true })) as never)
+  t.strictSame(report.problems, [])
+  t.ok(report.cases > 35, `${report.cases}`)
+  t.strictSame(report.leftOut, ['a reset in between: no option "accounts"'])
 })
 
 t.test('without cookies, and with a reset in between', async (t) => {
@@ -130,6 +138,49 @@ for (const [name, broken] of Object.entries(mistakes)) {
     const report = await attack(setting as never)
     t.not(report.problems.length, 0, String(report))
     t.throws(() => report.assert())
+  })
+}
+
+/** What the login of another feature does with a body. */
+const logins: Record<string, [work: (body: Body) => object, found: RegExp | null]> = {
+  'a login that rejects what is wrong': [() => rejection('auth.invalid-credentials'), null],
+  'a login that takes any token': [() => ({ token: 'a' }), /half a login at \/login\/new/],
+  'a login that takes guesses': [
+    ({ token }) => (/^[\w-]{43}$/.test(String(token)) ? {} : rejection('auth.forbidden')),
+    /guess at \/login\/new/,
+  ],
+  'a login that fails with other kinds': [
+    ({ token }) => new Error(String((token as string).toLowerCase())),
+    /null for each member at \/login\/new/,
+  ],
+}
+type Body = { token: unknown }
+
+for (const [name, [work, found]] of Object.entries(logins)) {
+  t.test(`${name}, of a feature that is not known`, async (t) => {
+    const schema = Type.Object({ token: Type.Any() })
+    const route = { path: '/login/new', kind: 'new', option: 'new', ifTaken: '' }
+    const setting = await attacked(t, {}, { cookies: true }, (app) =>
+      declarePluginRoute(registrationOf(app) as Registration, {
+        ...route,
+        method: 'POST',
+        givesTokens: true,
+        body: { schema, read: (body) => body },
+        work(request, reply) {
+          const result = work(request.body as Body)
+          if (result instanceof Error) throw result
+          return reply.send(result)
+        },
+      }),
+    )
+    const { problems } = await attack(setting as never)
+    const names = problems.map((problem) => problem.case)
+    if (found === null) t.strictSame(names, [])
+    else
+      t.ok(
+        names.some((each) => found.test(each)),
+        names.join(),
+      )
   })
 }
 

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import Fastify, { type FastifyInstance } from 'fastify'
+import Fastify from 'fastify'
 import t, { type Test } from 'tap'
 import { jwtAuthenticator, type JwtConfig } from '../../lib/index.js'
 import { brokenTokens } from '../../lib/testing/broken.js'
@@ -20,17 +20,7 @@ const invalid = { error: messages.jwtInvalid, challenge: tokenChallenge('The tok
 const notAccepted = { error: messages.notAccepted, challenge: tokenChallenge('Not accepted here') }
 const rejections: Partial<Record<BrokenToken, typeof invalid>> = { expired, notYetValid: early }
 
-interface Subject {
-  readonly app: FastifyInstance
-  readonly users: ReturnType<typeof userService>
-  take(): number
-}
-
-async function appOf(
-  t: Test,
-  jwt: JwtConfig,
-  authenticator = jwtAuthenticator(),
-): Promise<Subject> {
+async function appOf(t: Test, jwt: JwtConfig, authenticator = jwtAuthenticator()) {
   const { handler, take } = probe()
   const users = userService()
   const app = await appWith(t, { userService: users, jwt, login: false, authenticator }, (app) =>

@@ -1,53 +1,34 @@
-import { fork, type ChildProcess } from 'node:child_process'
+// program: redis
+import { once } from 'node:events'
 import { Redis } from 'ioredis'
 import t, { type Test } from 'tap'
 import { appWith, basic, logLines, passwords, standardOptions } from '../helpers/app.js'
-import { isRejection, send, type AnyResponse } from '../helpers/flows.js'
+import { isRejection } from '../helpers/flows.js'
 import { fateOf, login, retryAfterOf, settle, tooMany, until } from '../helpers/load.js'
-import { programOf } from '../helpers/project.js'
+import { startProcess } from '../helpers/processes.js'
 import { unlessFound } from '../helpers/programs.js'
 import { redisServer, type RedisServer } from '../helpers/redis-server.js'
 
 const skip = unlessFound('Redis')
 
-interface AppProcess {
-  readonly child: ChildProcess
-  readonly login: (username: string, password: string) => Promise<AnyResponse>
-  readonly enter: (username: string, password: string) => Promise<AnyResponse>
-  /** What it has logged at level warn and above. */
-  readonly lines: () => Promise<Record<string, unknown>[]>
-  readonly redisStatus: () => Promise<string>
-  /** Ends it. @returns its exit code */
-  readonly end: () => Promise<number | null>
-}
+type AppProcess = Awaited<ReturnType<typeof startApp>>
 
-/** Another process, in which TypeScript is loaded as in this one. */
-async function startProcess(t: Test, redis: RedisServer): Promise<AppProcess> {
-  const child = fork(programOf('test/helpers/redis-app.ts'), {
-    env: { ...process.env, TEST_REDIS_PORT: String(redis.port) },
-  })
-  const exit = new Promise<number | null>((resolve) => child.once('exit', resolve))
-  t.teardown(() => void child.kill())
-  const port = await new Promise<number>((resolve, reject) => {
-    child.once('message', (message) => resolve(message as number))
-    void exit.then((code) => reject(new Error(`ended with ${code}`)))
-  })
-  const get = async (path: string): Promise<string> => (await send(port, { path })).body
+/** Another process. */
+async function startApp(t: Test, redis: RedisServer) {
+  const env = { TEST_REDIS_PORT: String(redis.port) }
+  const { child, post, get } = await startProcess(t, 'redis-app', env)
+  const exit = once(child, 'exit') as Promise<[code: number | null]>
   return {
     child,
-    login: (username, password) =>
-      send(port, {
-        method: 'POST',
-        path: '/login',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ username, password }),
-      }),
-    enter: (username, password) => send(port, { path: '/', headers: basic(username, password) }),
-    lines: async () => JSON.parse(await get('/lines')) as Record<string, unknown>[],
-    redisStatus: () => get('/redis'),
-    end: () => {
+    login: (username: string, password: string) => post('/login', { username, password }),
+    enter: (username: string, password: string) => get('/', basic(username, password)),
+    /** What it has logged at level warn and above. */
+    lines: async () => JSON.parse((await get('/lines')).body) as Record<string, unknown>[],
+    redisStatus: async () => (await get('/redis')).body,
+    /** @returns its exit code */
+    async end() {
       child.disconnect()
-      return exit
+      return (await exit)[0]
     },
   }
 }
@@ -69,7 +50,7 @@ async function redisIs(processes: readonly AppProcess[], ready: boolean): Promis
 
 t.test('two processes share counters in Redis, and count alone without it', { skip }, async (t) => {
   const redis = await redisServer(t)
-  const both = await Promise.all([startProcess(t, redis), startProcess(t, redis)])
+  const both = await Promise.all([startApp(t, redis), startApp(t, redis)])
   const [a, b] = both
   t.not(a.child.pid, b.child.pid)
   await redisIs(both, true)
@@ -124,16 +105,6 @@ t.test('two processes share counters in Redis, and count alone without it', { sk
       t.equal(about.length, 1, 'one line, not one a request')
       t.equal(about[0]?.level, 50)
     }
-  })
-
-  await t.test('the counters are shared again when Redis is back', async (t) => {
-    await redis.start()
-    await redisIs(both, true)
-    for (let count = 0; count < 10; count += 1) {
-      const { statusCode } = await (both[count % 2] as AppProcess).login('dave', `guess ${count}`)
-      t.equal(statusCode, 401)
-    }
-    for (const { login } of both) isRejection(t, await login(...right('dave')), throttled)
   })
 
   await t.test('both processes end with status 0 and no other errors in the log', async (t) => {

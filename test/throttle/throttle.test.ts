@@ -158,8 +158,7 @@ t.test('a lazy Redis client is connected at startup', async (t) => {
 t.test('the oldest counters are forgotten when there are too many', async (t) => {
   const throttle = throttleOf()
   await fail(throttle, 3)
-  const addressOf = (index: number): string =>
-    `10.${index >> 16}.${(index >> 8) & 255}.${index & 255}`
+  const addressOf = (index: number) => `10.${index >> 16}.${(index >> 8) & 255}.${index & 255}`
   // Each is counted by name, by address, and as an address with failures.
   for (let index = 0; index < 16_000; index += 1) await fail(throttle, 1, 'bob', addressOf(index))
   t.equal(await isRejected(throttle), true)

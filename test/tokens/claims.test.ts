@@ -1,5 +1,5 @@
 import t from 'tap'
-import { checkClaims, issued } from '../../lib/tokens/claims.js'
+import { checkClaims, claimsToSign } from '../../lib/tokens/claims.js'
 import type { ResolvedRules } from '../../lib/options/resolve-jwt.js'
 import { thrownBy } from '../helpers/errors.js'
 import type { JwtClaims } from '../../types/request-extra.js'
@@ -116,10 +116,13 @@ t.test('a signed token gets nbf, exp, iss and aud unless its claims have them', 
   t.intercept(Date, 'now', { value: () => at + 999 })
   const times = { nbf: moment, exp: moment + 60 }
   const of = (claims: object, rules: Partial<ResolvedRules> = {}): unknown =>
-    issued(claims as Partial<JwtClaims>, { ...plain, ...rules, expiry: 60 })
+    claimsToSign(claims as Partial<JwtClaims>, { ...plain, ...rules, expiry: 60 })
   t.strictSame(of({}), times)
   t.strictSame(of({ sub: 'a', exp: undefined, nbf: undefined }), { sub: 'a', ...times })
   t.strictSame(of({ exp: 5, nbf: 4 }), { exp: 5, nbf: 4 })
+  const since = { ...plain, expiry: 60, validAfterField: 'since' }
+  t.strictSame(claimsToSign({}, since), { ...times, iat: moment }, 'what it is compared with')
+  t.strictSame(claimsToSign({ iat: 7 }, since), { ...times, iat: 7 })
   const hostile = JSON.parse('{"__proto__":{"admin":true}}') as object
   t.strictSame(Object.keys(of(hostile) as object), ['__proto__', 'nbf', 'exp'])
   const rules = { issuer: 'i', audience: ['a'] }
@@ -136,7 +139,7 @@ t.test('a signed token gets nbf, exp, iss and aud unless its claims have them', 
 
 t.test('times are signed as whole seconds, and anything but a time is an error', async (t) => {
   const claims = Object.freeze({ sub: 'a', exp: 9.9, nbf: 1, iat: 5.5, other: 0.5 })
-  t.strictSame(issued(claims, { ...plain, expiry: 60 }), {
+  t.strictSame(claimsToSign(claims, { ...plain, expiry: 60 }), {
     sub: 'a',
     exp: 9,
     nbf: 1,
@@ -146,7 +149,9 @@ t.test('times are signed as whole seconds, and anything but a time is an error',
   const wrong = ['5', null, [5], new Date(), true, 5n, NaN, Infinity, 0, 0.9, -5]
   for (const claim of ['nbf', 'exp', 'iat']) {
     for (const value of wrong) {
-      const { code, message } = thrownBy(() => issued({ [claim]: value }, { ...plain, expiry: 60 }))
+      const { code, message } = thrownBy(() =>
+        claimsToSign({ [claim]: value }, { ...plain, expiry: 60 }),
+      )
       t.equal(code, 'ERR_AUTH_CLAIMS')
       t.match(message, `claim "${claim}": found`)
     }

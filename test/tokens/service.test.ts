@@ -215,30 +215,26 @@ t.test('reload() keeps all old keys if one new key is bad', async (t) => {
     ],
   ]
   for (const [title, changes, text] of cases) {
-    await t.test(title, async (t) => {
-      const fs = memoryFs(good)
-      const service = await new JwtService(config, { fs }).load()
-      const verifyEc = service.verifier('ES256', {}, 'the route')
-      const oldEc = service.generateTokenWithClaims({ sub: 'ec' }, 'ES256')
-      const oldRsa = service.generateTokenWithClaims({ sub: 'rsa' }, 'RS256')
-      // The other family gets a good new key, which must not come into force either.
-      if (!('rsa.pem' in changes)) fs.files.set('rsa.pem', privatePem(moreKeys.otherRsa.privateKey))
-      for (const [path, content] of Object.entries(changes)) {
-        if (content === null) fs.files.delete(path)
-        else fs.files.set(path, content)
-      }
-      const { code, message } = await rejectionOf(service.reload())
-      t.equal(code, 'ERR_AUTH_KEY')
-      t.ok(message.includes(text), message)
-      t.equal(verifyEc(oldEc).sub, 'ec')
-      t.equal(service.verify(oldRsa, 'RS256').sub, 'rsa')
-      const next = service.generateTokenWithClaims({ sub: 'next' }, 'RS256')
-      t.equal(service.verify(next, 'RS256').sub, 'next')
-
-      for (const [path, content] of Object.entries(good)) fs.files.set(path, content)
-      t.equal(await service.reload(), service, 'the next reload can succeed')
-      t.equal(verifyEc(oldEc).sub, 'ec')
-    })
+    const fs = memoryFs(good)
+    const service = await new JwtService(config, { fs }).load()
+    const verifyEc = service.verifier('ES256', {}, 'the route')
+    const oldEc = service.generateTokenWithClaims({ sub: 'ec' }, 'ES256')
+    const oldRsa = service.generateTokenWithClaims({ sub: 'rsa' }, 'RS256')
+    // The other family gets a good new key, which must not come into force either.
+    if (!('rsa.pem' in changes)) fs.files.set('rsa.pem', privatePem(moreKeys.otherRsa.privateKey))
+    for (const [path, content] of Object.entries(changes)) {
+      if (content === null) fs.files.delete(path)
+      else fs.files.set(path, content)
+    }
+    const { code, message } = await rejectionOf(service.reload())
+    t.equal(code, 'ERR_AUTH_KEY', title)
+    t.ok(message.includes(text), message)
+    t.equal(verifyEc(oldEc).sub, 'ec')
+    t.equal(service.verify(oldRsa, 'RS256').sub, 'rsa')
+    const next = service.generateTokenWithClaims({ sub: 'next' }, 'RS256')
+    t.equal(service.verify(next, 'RS256').sub, 'next')
+    for (const [path, content] of Object.entries(good)) fs.files.set(path, content)
+    t.equal(await service.reload(), service, 'the next reload can succeed')
   }
 })
 
@@ -275,10 +271,8 @@ t.test('reload() may drop the key of a method that no route requires', async (t)
   await service.reload()
   const token = service.generateTokenWithClaims({ sub: 'a' }, 'ES384')
   t.equal(service.verify(token, 'ES384').sub, 'a')
-  t.match(
-    thrownBy(() => service.generateTokenWithClaims({ sub: 'a' }, 'ES256')).message,
-    'is on the curve secp384r1, but ES256 needs prime256v1',
-  )
+  const found = thrownBy(() => service.generateTokenWithClaims({ sub: 'a' }, 'ES256')).message
+  t.match(found, 'is on the curve secp384r1, but ES256 needs prime256v1')
   t.equal(thrownBy(() => service.verify(token, 'ES256')).code, invalid)
 })
 

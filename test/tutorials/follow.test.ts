@@ -53,10 +53,8 @@ t.test('a tutorial that is right passes, and each wrong one fails', async (t) =>
   const reader = await follow({ pass: () => true, fail, comment, teardown }, ['right'], { pages })
   t.strictSame(failed, [])
   for (const page of Object.keys(wrong)) await reader.follow([page])
-  t.strictSame(
-    failed.map((where) => where.split(':')[0]),
-    Object.keys(wrong),
-  )
+  const found = failed.map((where) => where.split(':')[0])
+  t.strictSame(found, Object.keys(wrong))
   t.strictSame(
     comments.map((text) => text.replace(/\d+ s$/, '… s')),
     ['right', ...Object.keys(wrong)].map((page) => `${page}: … s`),

@@ -8,8 +8,6 @@ import { readPage } from '../helpers/readme.js'
 import { freePort } from '../helpers/redis-server.js'
 import { follow } from '../helpers/tutorial.js'
 
-t.setTimeout(240_000)
-
 const name = 'docs/start/spa.md'
 const email = 'alice@example.com'
 const password = 'curiouser and curiouser'
@@ -78,10 +76,8 @@ async function usePage(t: Test, origin: string, linkOf: () => Promise<string>): 
   await page.context().clearCookies({ name: 'token' })
   await page.reload()
   await page.getByText('a teapot').waitFor()
-  t.ok(
-    requests.some((url) => url.endsWith('/login/refresh')),
-    'the token was refreshed',
-  )
+  const found = requests.some((url) => url.endsWith('/login/refresh'))
+  t.ok(found, 'the token was refreshed')
   const stored = await page.evaluate('JSON.stringify(localStorage)')
   t.match(stored, /^\{"fastify-authn [^"]+":"[\d.]+ \d+"\}$/, 'no token is stored')
   await press('Log out')
@@ -90,22 +86,15 @@ async function usePage(t: Test, origin: string, linkOf: () => Promise<string>): 
   await logIn(password)
   await page.getByText('a teapot').waitFor()
   // The browser notes every 401; nothing else is wrong.
-  t.strictSame(
-    complaints.filter((text) => !text.startsWith('Failed to load resource: ')),
-    [],
-  )
+  const seen = complaints.filter((text) => !text.startsWith('Failed to load resource: '))
+  t.strictSame(seen, [])
   await page.goto(origin.replace('localhost', '127.0.0.1'))
   await logIn(password)
   await page.getByText('The server cannot be reached.').waitFor()
   await page.close()
 }
 
-async function askAsPage(
-  t: Test,
-  api: string,
-  origin: string,
-  linkOf: () => Promise<string>,
-): Promise<void> {
+async function askAsPage(t: Test, api: string, origin: string, linkOf: () => Promise<string>) {
   let cookie = ''
   const ask = async (method: string, path: string, body?: object): Promise<unknown> => {
     const headers = { origin, cookie, 'sec-fetch-site': 'same-site' }

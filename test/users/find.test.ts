@@ -48,36 +48,33 @@ t.test('a user is returned as it is, and null or undefined as null, sync or asyn
   t.equal(await findUser(answering(query), 'x', request), user, 'as query builders return it')
 })
 
-t.test(
-  'what a service throws or rejects with is a 500 with that cause, unless it rejects the user',
-  async (t) => {
-    const alike = Object.assign(new Error('401'), { code: 'ERR_AUTH_INVALID_CREDENTIALS' })
-    const late = Object.assign(new Error('x'), { code: 'ERR_AUTH_USER_SERVICE_TIMEOUT' })
-    for (const cause of [new Error('down'), alike, late, 'a string', null, undefined, 0]) {
-      const throwing: UserService = {
-        findByUsername() {
-          throw cause
-        },
-      }
-      // oxlint-disable-next-line typescript/prefer-promise-reject-errors -- apps reject with anything
-      const rejecting = (): Promise<never> => Promise.reject(cause)
-      const query = withThen((_: unknown, reject: (error: unknown) => void) => reject(cause))
-      for (const { code, error } of [
-        thrownBy(() => findUser(throwing, 'x', request)),
-        await rejectionOf(findUser({ findByUsername: rejecting }, 'x', request)),
-        await rejectionOf(findUser({ findByUsername: rejecting }, 'x', request, 1)),
-        await rejectionOf(findUser(answering(query), 'x', request)),
-      ]) {
-        t.equal(code, 'ERR_AUTH_USER_SERVICE')
-        t.match(error, { name: 'AuthenticationFault', statusCode: 500, message: /internal error/ })
-        t.equal(error.cause, cause)
-      }
+t.test('what a service throws is a 500 with that cause, unless it is a rejection', async (t) => {
+  const alike = Object.assign(new Error('401'), { code: 'ERR_AUTH_INVALID_CREDENTIALS' })
+  const late = Object.assign(new Error('x'), { code: 'ERR_AUTH_USER_SERVICE_TIMEOUT' })
+  for (const cause of [new Error('down'), alike, late, 'a string', null, undefined, 0]) {
+    const throwing: UserService = {
+      findByUsername() {
+        throw cause
+      },
     }
-    const own = new AuthenticationError('Suspended.')
-    t.equal((await rejectionOf(findUser(answering(Promise.reject(own)), 'x', request))).error, own)
-    t.equal(thrownBy(() => findUser(answering(own), 'x', request)).error, own, 'returned')
-  },
-)
+    // oxlint-disable-next-line typescript/prefer-promise-reject-errors -- apps reject with anything
+    const rejecting = (): Promise<never> => Promise.reject(cause)
+    const query = withThen((_: unknown, reject: (error: unknown) => void) => reject(cause))
+    for (const { code, error } of [
+      thrownBy(() => findUser(throwing, 'x', request)),
+      await rejectionOf(findUser({ findByUsername: rejecting }, 'x', request)),
+      await rejectionOf(findUser({ findByUsername: rejecting }, 'x', request, 1)),
+      await rejectionOf(findUser(answering(query), 'x', request)),
+    ]) {
+      t.equal(code, 'ERR_AUTH_USER_SERVICE')
+      t.match(error, { name: 'AuthenticationFault', statusCode: 500, message: /internal error/ })
+      t.equal(error.cause, cause)
+    }
+  }
+  const own = new AuthenticationError('Suspended.')
+  t.equal((await rejectionOf(findUser(answering(Promise.reject(own)), 'x', request))).error, own)
+  t.equal(thrownBy(() => findUser(answering(own), 'x', request)).error, own, 'returned')
+})
 
 t.test('an array, a function or a primitive instead of a user is a 500', async (t) => {
   const wrong = [[user], false, 0, 1n, '', 'alice', Symbol('x'), () => ({})]

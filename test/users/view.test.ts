@@ -190,6 +190,68 @@ t.test('methods of an instance run on it, and what they return is a view too', a
   t.strictSame(model.toObject(), { id: 1, name: 'alice' }, 'also without toJSON')
 })
 
+/** As Mongoose and Sequelize lay out what they have read; their own classes are tried in neighbours/. */
+class Document {
+  dataValues: Fields = { name: 'alice', password: hash }
+  _previousDataValues: Fields = { name: 'alice', password: hash }
+  $__ = { savedState: { password: hash }, session: null }
+  get name(): unknown {
+    return this.dataValues.name
+  }
+  get password(): unknown {
+    return this.dataValues.password
+  }
+  get(field: string): unknown {
+    return this.dataValues[field]
+  }
+  $getChanges(): object {
+    return { $set: { name: 'alice', password: hash } }
+  }
+  $clone(): Document {
+    return new Document()
+  }
+  toString(): string {
+    return `the user alice, ${hash}`
+  }
+  earlier(): unknown {
+    return [hash]
+  }
+  toJSON(): object {
+    return Object.assign(new Entity(), this.dataValues)
+  }
+}
+
+t.test('no way into a document of an ORM leads to its hash', async (t) => {
+  const document = new Document()
+  const shown = viewOf(document, hidden) as unknown as Document
+  const internals = Reflect.get(shown, '$__') as Fields
+  const ways: Fields = {
+    itself: shown,
+    spread: Object.assign({}, shown),
+    clone: shown.$clone(),
+    'spread clone': Object.assign({}, shown.$clone()),
+    changes: shown.$getChanges(),
+    internals: { ...internals, state: { ...(internals.savedState as Fields) } },
+    record: [shown.dataValues, shown._previousDataValues],
+    fields: [shown.get('name'), shown.get('password'), shown.password],
+    text: `${shown.toString()} ${inspect(shown, { depth: 9, showHidden: true })}`,
+    earlier: shown.earlier(),
+    operator: view({ $set: { name: 'alice', password: hash }, $price: 5 }),
+  }
+  for (const [way, value] of Object.entries(ways)) {
+    t.notMatch(JSON.stringify(value), '$2b$', way)
+    t.notMatch(inspect(value, { depth: 9, showHidden: true }), '$2b$', way)
+  }
+  t.strictSame(shown.$getChanges(), { $set: { name: 'alice' } })
+  t.strictSame(ways.operator, { $set: { name: 'alice' }, $price: 5 })
+  t.strictSame([shown.get('name'), shown.toString()], ['alice', 'the user alice, '])
+  t.strictSame(Object.keys(shown), ['dataValues', '_previousDataValues'])
+  const dataValues = { name: 'alice', password: 'a form that no rule knows' }
+  const unusual = viewOf(Object.assign(new Document(), { dataValues }), hidden) as Document
+  t.strictSame([unusual.get('password'), unusual.password], [undefined, undefined])
+  t.equal(Reflect.getOwnPropertyDescriptor(shown, 'nothing'), undefined)
+})
+
 t.test('JSON.stringify does not call an own getter, which may query a database', async (t) => {
   let queries = 0
   const user = Object.defineProperty(new Entity(), 'posts', { get: () => (queries += 1) })

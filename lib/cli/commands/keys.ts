@@ -69,10 +69,7 @@ function envValue(text: string): string {
   return `${quote}${text}${quote}`
 }
 
-async function readPassphrase(
-  { encrypt, passphraseFile: file }: Options,
-  io: Io,
-): Promise<string | undefined> {
+async function readPassphrase({ encrypt, passphraseFile: file }: Options, io: Io) {
   if (file !== undefined && encrypt) misuse('give one of --encrypt and --passphrase-file.')
   if (file === undefined && !encrypt) return undefined
   const passphrase =

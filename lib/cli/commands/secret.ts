@@ -20,9 +20,6 @@ export const secret: Command<{ alg: SigningMethod }> = {
     const bits = algorithmOf(alg).minimumBits as number
     // base64url: none of its characters is special in an env file.
     const value = randomBytes(bits / 8).toString('base64url')
-    return {
-      lines: [`AUTH_JWT_SECRET=${value}`],
-      json: { bits, env: { AUTH_JWT_SECRET: value } },
-    }
+    return { lines: [`AUTH_JWT_SECRET=${value}`], json: { bits, env: { AUTH_JWT_SECRET: value } } }
   },
 }

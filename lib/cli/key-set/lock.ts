@@ -6,7 +6,7 @@ import { fail } from '../command.js'
 import { codeOf } from '../input.js'
 import { quoted } from '../text.js'
 
-/** `a`, but not through a symbolic link, which could lead to any file. */
+/** Appends, and follows no symbolic link: that could lead to any file. */
 const flag = constants.O_APPEND | constants.O_CREAT | constants.O_WRONLY | constants.O_NOFOLLOW
 
 /** A name may have spaces, or be empty. */

@@ -6,7 +6,7 @@ import { channelOf } from '../../events.js'
 import { metadataAddress } from '../../http/address.js'
 import { FetchError, fetchMetadata, readJson, reasonOf, request } from '../../http/fetch.js'
 import { pauseAfter, Renewed, since, unavailable, type Outcome } from '../../http/renewed.js'
-import type { Send } from '../../http/fetch.js'
+import type { Fetch } from '../../http/fetch.js'
 import type { Introspecting } from '../options.js'
 import type { JwtClaims } from '../../../types/request-extra.js'
 
@@ -26,7 +26,7 @@ type Answer = Readonly<{ claims: JwtClaims; bytes: number }>
  */
 export class Endpoint extends Renewed<URL> {
   readonly sent = { requests: 0, failures: 0 }
-  #send: Send | undefined
+  #send: Fetch | undefined
   #problem: string | null = null
   #failuresInARow = 0
   #succeededAt = -Infinity
@@ -44,7 +44,7 @@ export class Endpoint extends Renewed<URL> {
   }
 
   /** For the test kit: from now on, this function gets all requests. */
-  replace(send: Send): void {
+  replace(send: Fetch): void {
     this.#send = send
     this.document = new URL('https://localhost')
     this.#failuresInARow = this.#failedProbes = 0

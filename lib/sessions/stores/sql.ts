@@ -30,12 +30,7 @@ import { sqlUpkeep } from './sql-upkeep.js'
  */
 export function sqlSessions(options: SqlOptions): SessionStoreFactory {
   const { prefix, rows, help } = openSql(options, { factory: 'sqlSessions', command: 'sessions' })
-  return {
-    prefix,
-    isLocal: false,
-    help,
-    open: (name) => storeOver(rows, prefix, name),
-  }
+  return { prefix, isLocal: false, help, open: (name) => storeOver(rows, prefix, name) }
 }
 
 function storeOver(rows: RowsOf, prefix: string, name: string): SessionStore {

@@ -4,11 +4,11 @@ import {
   byTurns,
   odd,
   requireTime,
-  suiteOf,
+  storeCasesOf,
   type Cases,
   type MakeStore,
   type StoreCase,
-} from './bench.js'
+} from './suite.js'
 import type { ApiKeyStore, ApiKeyStoreFactory, StoredApiKey } from '../../../types/api-keys.js'
 
 /**
@@ -20,7 +20,7 @@ import type { ApiKeyStore, ApiKeyStoreFactory, StoredApiKey } from '../../../typ
  * }
  */
 export function apiKeyStoreSuite(make: MakeStore<ApiKeyStoreFactory>): readonly StoreCase[] {
-  return suiteOf(make, cases)
+  return storeCasesOf(make, cases)
 }
 
 const now = (): number => Date.now() / 1000

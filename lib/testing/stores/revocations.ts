@@ -14,7 +14,7 @@ import {
   watchStore,
   type Cases,
   type Told,
-} from './bench.js'
+} from './suite.js'
 
 const knows = (told: Told, sid: string): Promise<void> =>
   until(() => told.revocations.has(sid), 'the revocation is reported')

@@ -8,12 +8,12 @@ import {
   requireGone,
   requireTime,
   sidsOf,
-  suiteOf,
+  storeCasesOf,
   swapOf,
   type Cases,
   type MakeStore,
   type StoreCase,
-} from './bench.js'
+} from './suite.js'
 import { revocationCases } from './revocations.js'
 import { swapCases } from './swaps.js'
 
@@ -28,7 +28,7 @@ import { swapCases } from './swaps.js'
  * }
  */
 export function sessionStoreSuite(make: MakeStore): readonly StoreCase[] {
-  return suiteOf(make, { ...sessionCases, ...swapCases, ...revocationCases })
+  return storeCasesOf(make, { ...sessionCases, ...swapCases, ...revocationCases })
 }
 
 const sessionCases: Cases = {

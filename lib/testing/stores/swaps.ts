@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Swap } from '../../../types/sessions.js'
-import { begun, digest, newSession, requireGone, requireTime, swapOf, type Cases } from './bench.js'
+import { begun, digest, newSession, requireGone, requireTime, swapOf, type Cases } from './suite.js'
 
 export const swapCases: Cases = {
   async 'the current token is replaced'(store) {

@@ -21,10 +21,7 @@ type AnyEntry = KeyEntry & Pick<KeyFileEntry, 'passphraseEnv'>
 
 const makeOne = 'Give the path of a key set file, or make one with: npx fastify-authn keys init'
 
-export async function readKeyEntries(
-  keys: string | readonly KeyEntry[],
-  fs: KeyFileSystem,
-): Promise<Key[]> {
+export async function readKeyEntries(keys: string | readonly KeyEntry[], fs: KeyFileSystem) {
   if (typeof keys === 'string') {
     const text = await readKeyFile(fs, 'option "jwt.keys"', keys, makeOne)
     return checkKeySetFile(text, keys, fs)
@@ -102,11 +99,7 @@ function checkEntry(entry: AnyEntry, nameOf: NameOf): void {
   if (until !== undefined) wrong(nameOf('until'), 'only a retired key expires.', remedy)
 }
 
-async function parseEntries(
-  entries: readonly AnyEntry[],
-  fs: KeyFileSystem,
-  file?: string,
-): Promise<Key[]> {
+async function parseEntries(entries: readonly AnyEntry[], fs: KeyFileSystem, file?: string) {
   const folder = path.dirname(file ?? '')
   const read = (name: string, given: string): Promise<string> =>
     readKeyFile(fs, name, path.isAbsolute(given) ? given : path.join(folder, given))

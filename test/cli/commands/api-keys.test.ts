@@ -1,3 +1,4 @@
+// program: redis
 import { Redis } from 'ioredis'
 import t, { type Test } from 'tap'
 import { redisApiKeys, sqlApiKeys, type ApiKeyStore } from '../../../lib/api-keys/index.js'
@@ -75,10 +76,8 @@ async function work(t: Test, env: Record<string, string>, store: ApiKeyStore): P
   t.match(listed.stdout, id)
   t.match(listed.stdout, /job +a:b c/)
   const { keys } = JSON.parse((await run('list alice --json')).stdout) as { keys: { id: string }[] }
-  t.strictSame(
-    keys.map((key) => key.id),
-    [other.id, id],
-  )
+  const found = keys.map((key) => key.id)
+  t.strictSame(found, [other.id, id])
   t.notMatch(listed.stdout + JSON.stringify(keys), digestOf(other.key))
   t.match(await run('list bob'), { exit: 0, stdout: 'No API keys.\n' })
 
@@ -110,26 +109,20 @@ async function workUnseen(t: Test, env: Record<string, string>, store: ApiKeySto
     t.match(unseen, { exit: 1, stderr: /could not be printed, so it was revoked/ })
   }
   const keys = await store.list('erin')
-  t.strictSame(
-    keys.map(({ revokedAt }) => typeof revokedAt),
-    ['number', 'number'],
-  )
+  const found = keys.map(({ revokedAt }) => typeof revokedAt)
+  t.strictSame(found, ['number', 'number'])
 }
 
-t.test(
-  'api-keys issue, list and revoke work in Redis',
-  { skip: unlessFound('Redis') },
-  async (t) => {
-    const server = await redisServer(t)
-    const client = new Redis(server.port, '127.0.0.1')
-    t.teardown(() => client.disconnect())
-    const env = { AUTH_API_KEYS_REDIS_URL: `redis://127.0.0.1:${server.port}` }
-    await work(t, env, redisApiKeys(client, { prefix: 'shop' }).open('default'))
-  },
-)
+t.test('api-keys issue, list and revoke in Redis', { skip: unlessFound('Redis') }, async (t) => {
+  const server = await redisServer(t)
+  const client = new Redis(server.port, '127.0.0.1')
+  t.teardown(() => client.disconnect())
+  const env = { AUTH_API_KEYS_REDIS_URL: `redis://127.0.0.1:${server.port}` }
+  await work(t, env, redisApiKeys(client, { prefix: 'shop' }).open('default'))
+})
 
 t.test(
-  'api-keys issue, list and revoke work in PostgreSQL',
+  'api-keys issue, list and revoke in PostgreSQL',
   { skip: unlessFound('PostgreSQL') },
   async (t) => {
     const server = await postgresServer(t)

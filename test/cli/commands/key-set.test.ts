@@ -5,18 +5,14 @@ import { JwtService } from '../../../lib/tokens/service.js'
 import { cli, type Ran } from '../../helpers/cli.js'
 import type { KeyFileEntry } from '../../../types/keys.js'
 
-const entriesOf = (file: string): KeyFileEntry[] =>
-  JSON.parse(readFileSync(file, 'utf8')) as KeyFileEntry[]
+const entriesOf = (file: string) => JSON.parse(readFileSync(file, 'utf8')) as KeyFileEntry[]
 const write = (file: string, entries: readonly unknown[]): void =>
   writeFileSync(file, JSON.stringify(entries))
 const statesOf = (file: string): string[] => entriesOf(file).map(({ state }) => state)
 const modeOf = (file: string): number => statSync(file).mode & 0o777
 
 /** A key set in a folder of its own, made by the command line. */
-async function newKeySet(
-  t: Test,
-  alg = 'ES256',
-): Promise<{ file: string; on(words: string): Promise<Ran> }> {
+async function newKeySet(t: Test, alg = 'ES256') {
   const file = path.join(t.testdir(), 'my keys.json')
   const on = (words: string): Promise<Ran> => cli(['keys', ...words.split(' '), '--key-set', file])
   t.equal((await on(`init ${alg}`)).exit, 0)

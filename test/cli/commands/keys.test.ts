@@ -78,10 +78,7 @@ t.test('a passphrase that is typed, piped in or in a file encrypts the key', asy
 })
 
 t.test('a bad passphrase exits with 1 and writes nothing', async (t) => {
-  const folder = t.testdir({
-    empty: '\n',
-    bytes: Buffer.from([0xff]),
-  })
+  const folder = t.testdir({ empty: '\n', bytes: Buffer.from([0xff]) })
   const at = (name: string): string => path.join(folder, name)
   const cases: [words: string[], message: string][] = [
     [['--passphrase-file', at('empty')], 'the passphrase is empty.'],

@@ -1,3 +1,4 @@
+// program: redis
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -5,7 +6,7 @@ import { Redis } from 'ioredis'
 import t, { type Test } from 'tap'
 import { redisSessions, sqlSessions } from '../../../lib/sessions/index.js'
 import { sqlSchema } from '../../../lib/sessions/stores/sql-schema.js'
-import { newSession } from '../../../lib/testing/stores/bench.js'
+import { newSession } from '../../../lib/testing/stores/suite.js'
 import { cli, type Ran } from '../../helpers/cli.js'
 import { postgresServer } from '../../helpers/postgres-server.js'
 import { unlessFound } from '../../helpers/programs.js'
@@ -140,11 +141,7 @@ t.test('a missing driver exits with 1 and names the package', async (t) => {
 })
 
 /** Shows and revokes what is in a store. */
-async function listAndRevoke(
-  t: Test,
-  run: (words: string) => Promise<Ran>,
-  store: SessionStore,
-): Promise<void> {
+async function listAndRevoke(t: Test, run: (words: string) => Promise<Ran>, store: SessionStore) {
   const sub = 'alice'
   const sessions = [newSession({ sub }), newSession({ sub }), newSession({ sub: 'bob' })]
   for (const session of sessions) await store.create(session)

@@ -68,10 +68,8 @@ t.test('processes that rotate at once lose no key, even with a stale lock', asyn
   writeFileSync(`${file}.lock`, claim(gone))
   const children = Array.from({ length: 4 }, () => start(program, file, 5))
   const ends = await Promise.all(children.map((child) => once(child, 'close')))
-  t.strictSame(
-    ends.map(([code]) => code as unknown),
-    [0, 0, 0, 0],
-  )
+  const found = ends.map(([code]) => code as unknown)
+  t.strictSame(found, [0, 0, 0, 0])
   t.equal(new Set(kidsOf(file)).size, 22)
   t.strictSame(readdirSync(path.dirname(file)), ['keys.json'])
 })

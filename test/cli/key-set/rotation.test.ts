@@ -41,8 +41,7 @@ const short = ({ keys }: Changed): string[] =>
   )
 
 const asked = { alg: undefined, life: 300, lag: 120, settle: 600 }
-const names = (keys: readonly (SetKey | undefined)[]): (string | undefined)[] =>
-  keys.map((one) => one?.kid)
+const names = (keys: readonly (SetKey | undefined)[]) => keys.map((one) => one?.kid)
 
 test('rotate: next becomes sign, sign verifies for lag + life + 300 seconds, a new key is next', async (t) => {
   const { asked: made, make } = maker()

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { memorySessions, type NewSession } from '../../../lib/sessions/index.js'
-import { newSession, swapOf, watchStore } from '../../../lib/testing/stores/bench.js'
+import { sessionStoreSuite } from '../../../lib/testing/index.js'
+import { newSession, swapOf, watchStore } from '../../../lib/testing/stores/suite.js'
 
 t.test('memory drops expired sessions, revocations and successors after their grace', async (t) => {
   let now = 1000
@@ -27,4 +28,9 @@ t.test('memory drops expired sessions, revocations and successors after their gr
   now += 1e9
   await begin('new', 10)
   t.equal(await outcome(), 'reused')
+})
+
+t.test('memorySessions() passes sessionStoreSuite()', async (t) => {
+  const cases = sessionStoreSuite((prefix) => memorySessions({ prefix }))
+  await Promise.all(cases.map(({ name, run }) => t.resolves(run(), name)))
 })

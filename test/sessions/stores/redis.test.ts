@@ -1,3 +1,4 @@
+// program: redis
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { Redis } from 'ioredis'

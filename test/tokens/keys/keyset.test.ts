@@ -1,4 +1,4 @@
-// Key sets of a service. Whole requests: test/flows/key-set.test.ts.
+// Key sets of a service. Whole requests: test/tokens/key-set.test.ts.
 import t from 'tap'
 import { JwtService } from '../../../lib/index.js'
 import { publicJwk, thumbprintOf } from '../../../lib/tokens/keys/key.js'
@@ -75,10 +75,8 @@ t.test('keys of every state verify, and only the one in state sign signs', async
   const { code, message } = thrownBy(() => service.generateTokenWithClaims({}, 'RS256'))
   t.equal(code, 'ERR_AUTH_KEY')
   t.match(message, /"jwt\.keys": has no key with the state sign for RS256, but generateTokenWith/)
-  t.match(
-    thrownBy(() => service.verify('a.b.c', 'PS256')).message,
-    /"jwt\.keys": has no key for PS256, but verify\(\) needs one to verify/,
-  )
+  const found = thrownBy(() => service.verify('a.b.c', 'PS256')).message
+  t.match(found, /"jwt\.keys": has no key for PS256, but verify\(\) needs one to verify/)
   t.equal(thrownBy(() => service.verify('a.b.c', 'none' as never)).code, 'ERR_AUTH_OPTION')
 })
 
@@ -87,8 +85,7 @@ t.test('kid selects the key, and a token with another alg than the key is reject
     signingMethod: 'RS256',
   })
   const { privateKey } = keys.p256
-  const es = (header: object): string =>
-    signedToken({ alg: 'ES256', ...header }, claims(), privateKey)
+  const es = (header: object) => signedToken({ alg: 'ES256', ...header }, claims(), privateKey)
   t.equal(service.verify(es({ kid: 'a' })).sub, 'alice')
   t.equal(causeOf(service, es({ kid: 'b' })), 'invalid signature', 'no other is tried')
   t.equal(causeOf(service, es({ kid: 'r' })), 'alg of kid')

@@ -23,14 +23,10 @@ t.test('published secrets and secrets of few different bytes are weak', async (t
   setNodeEnv(t, 'production')
   const found = [weak, ` ${weak}\n`, 'x'.repeat(64), 'abcdefg'.repeat(9), '\0'.repeat(32)]
   for (const secret of found) t.not(weaknessOf(Buffer.from(secret)), null, secret)
-  const encoded = (['base64', 'base64url', 'hex'] as const).flatMap((encoding) => {
-    const text = Buffer.from(weak).toString(encoding)
-    return [text, ` ${text}\n`]
-  })
-  const hex = Buffer.from(weak).toString('hex')
-  for (const secret of [...encoded, hex.toUpperCase()]) {
+  const encodings = ['base64', 'base64url', 'hex'] as const
+  const encoded = encodings.map((encoding) => Buffer.from(weak).toString(encoding))
+  for (const secret of [...encoded, ` ${encoded[0]}\n`, String(encoded[2]).toUpperCase()])
     t.not(weaknessOf(Buffer.from(secret)), null, secret)
-  }
   // As a tutorial of Spring Boot and RFC 7515 have them.
   const spring = '404E635266556A586E3272357538782F413F4428472B4B6250645367566B5970'
   const rfc =
@@ -44,14 +40,15 @@ t.test('published secrets and secrets of few different bytes are weak', async (t
   }
   const fine = ['abcdefgh'.repeat(8), `${weak}!`, randomBytes(64).toString('base64url')]
   for (const secret of fine) t.equal(weaknessOf(Buffer.from(secret)), null, secret)
-  for (let each = 0; each < 1000; each += 1) t.equal(weaknessOf(randomBytes(32)), null)
+  const random = Array.from({ length: 1000 }, () => weaknessOf(randomBytes(32)))
+  t.strictSame(new Set(random), new Set([null]))
 })
 
 t.test('every secret in the documentation and the examples is known as weak', async (t) => {
   setNodeEnv(t, 'production')
   const below = (folder: string): string[] =>
     readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' })
-      .filter((file) => /\.(?:md|[cm]?[jt]s|html)$/.test(file))
+      .filter((file) => /(?<!\.test)\.(?:md|[cm]?[jt]s|html)$/.test(file))
       .map((file) => `${folder}/${file}`)
   for (const file of ['README.md', ...below('docs'), ...below('examples')]) {
     const text = readFileSync(path.join(root, file), 'utf8')
@@ -59,7 +56,7 @@ t.test('every secret in the documentation and the examples is known as weak', as
     for (const [, , secret = ''] of text.matchAll(secrets)) {
       t.not(weaknessOf(Buffer.from(secret)), null, `${file}: ${secret}`)
     }
-    t.notOk(/(?:SECRET|PASSWORD)\b["'\]]* ?(?:\|\||\?\?|:-)/.test(text), `${file}: no fallback`)
+    if (/(?:SECRET|PASSWORD)\b["'\]]* ?(?:\|\||\?\?|:-)/.test(text)) t.fail(`${file}: a fallback`)
   }
 })
 

@@ -305,27 +305,24 @@ t.test('a bad key makes startup fail; the error names option, file and remedy', 
   }
 })
 
-t.test(
-  'where lines of a key are missing or run into each other, the error speaks of lines',
-  async (t) => {
-    const [firstLine = ''] = rsa.private.split('\n')
-    const encrypted = encryptedPem(keys.rsa.privateKey, 'pkcs1')
-    for (const pem of [
-      firstLine,
-      rsa.private.slice(0, 600),
-      rsa.private.replaceAll('\n', 'n'),
-      encrypted.slice(0, 40),
-      encrypted.replaceAll('\n', ' '),
-    ]) {
-      const { code, message, error } = thrownBy(
-        () => new JwtService({ rsa: { private: pem, passphrase } }),
-      )
-      t.equal(code, 'ERR_AUTH_KEY')
-      t.match(message, /"jwt\.rsa\.private": .*all its lines/)
-      t.notOk(reveals(error, pem))
-    }
-  },
-)
+t.test('where lines of a key are missing or joined, the error speaks of lines', async (t) => {
+  const [firstLine = ''] = rsa.private.split('\n')
+  const encrypted = encryptedPem(keys.rsa.privateKey, 'pkcs1')
+  for (const pem of [
+    firstLine,
+    rsa.private.slice(0, 600),
+    rsa.private.replaceAll('\n', 'n'),
+    encrypted.slice(0, 40),
+    encrypted.replaceAll('\n', ' '),
+  ]) {
+    const { code, message, error } = thrownBy(
+      () => new JwtService({ rsa: { private: pem, passphrase } }),
+    )
+    t.equal(code, 'ERR_AUTH_KEY')
+    t.match(message, /"jwt\.rsa\.private": .*all its lines/)
+    t.notOk(reveals(error, pem))
+  }
+})
 
 t.test('an unreadable key file makes startup fail without quoting the option', async (t) => {
   const fs = {

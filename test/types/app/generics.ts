@@ -1,7 +1,6 @@
 // Routes whose type arguments are written down: the mark is known from config all the same, and may be written
 // down too, as the second one.
 import Fastify, {
-  type FastifyPluginAsync,
   type FastifyReply,
   type FastifyTypeProvider,
   type RouteShorthandOptions,
@@ -10,6 +9,9 @@ import type { AuthenticatedHandler, AuthenticatedRequest, AuthMark, AuthUser } f
 import { exactly } from '../exactly.js'
 
 const app = Fastify()
+type Nullable = AuthUser | null
+const known = exactly<AuthUser>()
+const nullable = exactly<Nullable>()
 
 interface OneNote {
   Params: { id: string }
@@ -22,7 +24,7 @@ interface Marked {
 }
 
 app.put<OneNote, Marked>('/:id', { config: { auth: true } }, async (request, reply) => {
-  exactly<AuthUser>()(request.user)
+  known(request.user)
   exactly<string>()(request.params.id)
   exactly<boolean | undefined>()(request.query.draft)
   exactly<string>()(request.body.text)
@@ -32,7 +34,7 @@ app.put<OneNote, Marked>('/:id', {
   config: { auth: true },
   preHandler: [
     async (request) => {
-      exactly<AuthUser>()(request.user)
+      known(request.user)
       exactly<string>()(request.params.id)
     },
   ],
@@ -42,12 +44,8 @@ app.route<OneNote, Marked>({
   method: 'PUT',
   url: '/:id',
   config: { auth: true },
-  onRequest: async (request) => exactly<AuthUser>()(request.user),
+  onRequest: async ({ user }) => known(user),
   handler: async (request, reply) => reply.code(200).send({ author: request.user.id }),
-})
-app.put<OneNote>('/:id', { config: { auth: true } }, async (request, reply) => {
-  exactly<AuthUser>()(request.user)
-  return reply.code(200).send({ author: request.user.id })
 })
 // @ts-expect-error -- the route is not marked as its type arguments say
 app.put<OneNote, Marked>('/:id', { config: { auth: 'try' } }, () => 'never')
@@ -65,78 +63,48 @@ app.route<OneNote, Marked>({ method: 'PUT', url: '/', handler: async ({ user }) 
 
 // Without the second type argument: what the mark in config says.
 
-type Nullable = AuthUser | null
 declare const anyMark: AuthMark
 declare const aBoolean: boolean
 
-app.get<OneNote>('/', (request) => exactly<Nullable>()(request.user))
-app.get<OneNote>('/', {}, (request) => exactly<Nullable>()(request.user))
-app.get<OneNote>('/', { config: {} }, (request) => exactly<Nullable>()(request.user))
-app.get<OneNote>('/', { config: { auth: false } }, (request) => exactly<Nullable>()(request.user))
-app.get<OneNote>('/', { config: { auth: 'try' } }, (request) => exactly<Nullable>()(request.user))
-app.head<OneNote>('/', { config: { auth: anyMark } }, (request) =>
-  exactly<Nullable>()(request.user),
+app.get<OneNote>('/', ({ user }) => nullable(user))
+app.get<OneNote>('/', {}, ({ user }) => nullable(user))
+app.get<OneNote>('/', { config: { auth: 'try' } }, ({ user }) => nullable(user))
+app.head<OneNote>('/', { config: { auth: anyMark } }, ({ user }) => nullable(user))
+app.all<OneNote>('/', { config: { auth: aBoolean } }, ({ user }) => nullable(user))
+app.put<OneNote>('/', { config: { auth: aBoolean ? true : 'try' } }, ({ user }) => nullable(user))
+app.put<OneNote>('/', { config: { auth: { mode: aBoolean, use: 'jwt' } } }, ({ user }) =>
+  nullable(user),
 )
-app.all<OneNote>('/', { config: { auth: aBoolean } }, (request) =>
-  exactly<Nullable>()(request.user),
-)
-app.put<OneNote>('/', { config: { auth: aBoolean ? true : 'try' } }, (request) =>
-  exactly<Nullable>()(request.user),
-)
-app.put<OneNote>('/', { config: { auth: { mode: aBoolean, use: 'jwt' } } }, (request) =>
-  exactly<Nullable>()(request.user),
-)
-app.post<OneNote>('/', { config: { auth: { mode: 'optional', use: ['jwt'] } } }, (request) =>
-  exactly<Nullable>()(request.user),
+app.post<OneNote>('/', { config: { auth: { mode: 'optional', use: ['jwt'] } } }, ({ user }) =>
+  nullable(user),
 )
 app.put<OneNote>('/:id', { config: { auth: 'optional' } }, async (request, reply) => {
   exactly<string>()(request.params.id)
   // @ts-expect-error -- the request may be anonymous
   return reply.code(200).send({ author: request.user.id })
 })
-app.put<OneNote>('/', {
-  config: { auth: 'optional' },
-  preHandler: [async (request) => exactly<Nullable>()(request.user)],
-  errorHandler: (_error, request) => exactly<Nullable>()(request.user),
-  handler: (request) => exactly<Nullable>()(request.user),
-})
-app.route<OneNote>({
-  method: 'PUT',
-  url: '/',
-  config: { auth: { mode: 'try' } },
-  onRequest: async (request) => exactly<Nullable>()(request.user),
-  handler: (request) => exactly<Nullable>()(request.user),
-})
-app.route<OneNote>({
-  method: 'PUT',
-  url: '/',
-  handler: (request) => exactly<Nullable>()(request.user),
-})
-app.put<OneNote, { auth: 'optional' }>('/', { config: { auth: 'optional' } }, (request) =>
-  exactly<Nullable>()(request.user),
+app.options<OneNote>('/', { config: { auth: { mode: 'try' } } }, ({ user }) => nullable(user))
+app.put<OneNote, { auth: 'optional' }>('/', { config: { auth: 'optional' } }, ({ user }) =>
+  nullable(user),
 )
-app.put<OneNote, { auth: AuthMark }>('/', { config: { auth: true } }, (request) =>
-  exactly<Nullable>()(request.user),
-)
+app.put<OneNote, { auth: AuthMark }>('/', { config: { auth: true } }, ({ user }) => nullable(user))
 
-app.get<OneNote>('/', { config: { auth: { use: 'jwt' } } }, (request) =>
-  exactly<AuthUser>()(request.user),
-)
-app.get<OneNote>('/', { config: { auth: { scope: { all: ['a'] }, use: ['jwt'] } } }, (request) =>
-  exactly<AuthUser>()(request.user),
+app.get<OneNote>('/', { config: { auth: { use: 'jwt' } } }, ({ user }) => known(user))
+app.get<OneNote>('/', { config: { auth: { scope: { all: ['a'] }, use: ['jwt'] } } }, ({ user }) =>
+  known(user),
 )
 app.put<OneNote>('/', {
   config: { auth: { role: 'editor' } },
-  preHandler: [async (request) => exactly<AuthUser>()(request.user)],
-  errorHandler: (_error, request) => exactly<AuthUser>()(request.user),
-  handler: (request) => exactly<AuthUser>()(request.user),
+  preHandler: [async ({ user }) => known(user)],
+  errorHandler: (_error, { user }) => known(user),
+  handler: ({ user }) => known(user),
 })
 app.route<OneNote>({
   method: 'PUT',
   url: '/',
   config: { auth: { mode: true } },
-  onRequest: async (request) => exactly<AuthUser>()(request.user),
-  handler: (request) => exactly<AuthUser>()(request.user),
+  onRequest: async ({ user }) => known(user),
+  handler: ({ user }) => known(user),
 })
 
 // The same with a type provider.
@@ -146,18 +114,12 @@ interface FromSchema extends FastifyTypeProvider {
 }
 const typed = Fastify().withTypeProvider<FromSchema>()
 typed.get<OneNote>('/', { config: { auth: 'optional' } }, (request) => {
-  exactly<Nullable>()(request.user)
+  nullable(request.user)
   exactly<string>()(request.params.id)
 })
 typed.get<OneNote>('/', { config: { auth: true } }, (request) => {
-  exactly<AuthUser>()(request.user)
+  known(request.user)
   exactly<string>()(request.params.id)
-})
-typed.route<OneNote>({
-  method: 'PUT',
-  url: '/',
-  config: { auth: 'try' },
-  handler: (request) => exactly<Nullable>()(request.user),
 })
 
 // Options that several routes share.
@@ -166,29 +128,20 @@ const marked = { config: { auth: true } } as const
 const limited = { config: { auth: { use: ['jwt'] }, rateLimit: { max: 5 } }, bodyLimit: 9 } as const
 const inOpen = { config: { auth: 'optional' } } as const
 const unknownMark = { config: { auth: true } }
-app.get<OneNote>('/', marked, (request) => exactly<AuthUser>()(request.user))
-app.get<OneNote>('/', { ...marked }, (request) => exactly<AuthUser>()(request.user))
-app.get<OneNote>('/', { ...marked, schema: {} }, (request) => exactly<AuthUser>()(request.user))
-app.get<OneNote>('/', { ...limited }, (request) => exactly<AuthUser>()(request.user))
-app.get<OneNote>('/', { config: { ...marked.config } }, (request) =>
-  exactly<AuthUser>()(request.user),
-)
-app.get<OneNote>('/', { ...marked, handler: (request) => exactly<AuthUser>()(request.user) })
-app.route<OneNote>({
-  method: 'PUT',
-  url: '/',
-  ...marked,
-  handler: (request) => exactly<AuthUser>()(request.user),
-})
-app.get('/', { ...marked }, (request) => exactly<AuthUser>()(request.user))
-app.get<OneNote>('/', { ...inOpen }, (request) => exactly<Nullable>()(request.user))
-app.get<OneNote>('/', { ...unknownMark }, (request) => exactly<Nullable>()(request.user))
-app.get<OneNote>('/', { ...marked, ...inOpen }, (request) => exactly<Nullable>()(request.user))
+app.get<OneNote>('/', marked, ({ user }) => known(user))
+app.get<OneNote>('/', { ...marked, schema: {} }, ({ user }) => known(user))
+app.get<OneNote>('/', { ...limited }, ({ user }) => known(user))
+app.get<OneNote>('/', { config: { ...marked.config } }, ({ user }) => known(user))
+app.get<OneNote>('/', { ...marked, handler: ({ user }) => known(user) })
+app.route<OneNote>({ method: 'PUT', url: '/', ...marked, handler: ({ user }) => known(user) })
+app.get<OneNote>('/', { ...inOpen }, ({ user }) => nullable(user))
+app.get<OneNote>('/', { ...unknownMark }, ({ user }) => nullable(user))
+app.get<OneNote>('/', { ...marked, ...inOpen }, ({ user }) => nullable(user))
 
 // Handlers that stand elsewhere.
 
 const change: AuthenticatedHandler<OneNote> = async (request, reply) => {
-  exactly<AuthUser>()(request.user)
+  known(request.user)
   exactly<string>()(request.params.id)
   return reply.code(200).send({ author: request.user.id })
 }
@@ -230,9 +183,6 @@ const widened: RouteShorthandOptions = { config: { auth: true } }
 // @ts-expect-error -- which mark it is, is not known here
 app.get('/', widened, (request) => request.user.id)
 
-const routes: FastifyPluginAsync = async (scope) => {
-  scope.head('/', { config: { auth: true } }, async (request) => request.user.id)
-  scope.all('/all', { config: { auth: true } }, async (request) => request.user.id)
-  scope.options('/', { config: { auth: true } }, async (request) => request.user.id)
-}
-app.register(routes)
+app.head('/', { config: { auth: true } }, ({ user }) => known(user))
+app.all('/', { config: { auth: true } }, ({ user }) => known(user))
+app.options('/', { config: { auth: true } }, ({ user }) => known(user))

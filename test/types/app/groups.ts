@@ -1,5 +1,5 @@
 // Scopes: whole groups are marked at run time, so that request.user is typed by the route's own mark.
-import Fastify, { type FastifyInstance, type FastifyPluginAsync } from 'fastify'
+import Fastify, { type FastifyPluginAsync } from 'fastify'
 import authn, { type AuthUser } from 'fastify-authn'
 import { exactly } from '../exactly.js'
 
@@ -18,9 +18,6 @@ const files: FastifyPluginAsync<{ root: string }> = async (_scope, { root }) => 
 
 app.register(admin, { prefix: '/admin', auth: true })
 app.register(files, { root: '/', auth: 'optional', prefix: '/files' })
-app.register(async (scope) => {
-  scope.get('/', { config: { auth: { mode: true, use: 'jwt' } } }, (request) => request.user.id)
-})
 app.register(
   (scope, _options, done) => {
     scope.get('/', { config: { auth: true } }, (request) => request.user.id)
@@ -40,16 +37,9 @@ app.register(async function encapsulated(scope) {
 app.register(admin, { prefix: '/editors', auth: { role: 'editor' } })
 app.register(admin, { auth: { use: 'jwt', scope: { all: ['a', 'b'] } } })
 app.register(authn, { auth: { scope: { any: ['a', 'b'] }, role: 'editor' } })
-app.register(async (scope) => {
-  scope.get('/', { config: { auth: { scope: 'a' } } }, (request) => request.user.id)
-})
 // Checked at startup: another plugin may have an option of this name.
 app.register(admin, { auth: { scope: ['a'] } })
 // @ts-expect-error -- both forms
 app.register(authn, { auth: { scope: { all: ['a'], any: ['b'] } } })
 // @ts-expect-error -- a bare array
 app.register(authn, { auth: { role: ['editor'] } })
-
-export function routes(scope: FastifyInstance): void {
-  scope.get('/', { config: { auth: true } }, (request) => request.user.id)
-}

@@ -13,6 +13,7 @@ import type { AuthenticatedHandler, AuthenticatedRequest, AuthUser } from 'fasti
 import { exactly } from '../exactly.js'
 
 const app = Fastify()
+const known = exactly<AuthUser>()
 
 const named: preHandlerHookHandler = (request, _reply, done) => {
   exactly<AuthUser | null>()(request.user)
@@ -29,23 +30,12 @@ async function limit(_request: FastifyRequest, reply: FastifyReply): Promise<voi
 }
 
 for (const preHandler of [named, promised, log, limit]) {
-  app.get('/', { config: { auth: true }, preHandler }, (request) => {
-    exactly<AuthUser>()(request.user)
-    return request.user.id
-  })
+  app.get('/', { config: { auth: true }, preHandler }, ({ user }) => known(user))
 }
-app.get('/', { config: { auth: true }, preHandler: [named, promised, log, limit] }, (request) => {
-  exactly<AuthUser>()(request.user)
-  return request.user.id
-})
-app.get('/', { config: { auth: true }, onRequest: log, onSend: limit }, (request) => {
-  exactly<AuthUser>()(request.user)
-})
-app.get('/', {
-  config: { auth: true },
-  preHandler: log,
-  handler: (request) => request.user.id,
-})
+app.get('/', { config: { auth: true }, preHandler: [named, promised, log, limit] }, ({ user }) =>
+  known(user),
+)
+app.get('/', { config: { auth: true }, onRequest: log, onSend: limit }, ({ user }) => known(user))
 app.route({
   method: 'GET',
   url: '/',
@@ -53,9 +43,9 @@ app.route({
   preHandler: [named, limit],
   handler: (request) => request.user.id,
 })
-app.get('/', { config: { auth: 'optional' }, preHandler: log }, (request) => {
-  exactly<AuthUser | null>()(request.user)
-})
+app.get('/', { config: { auth: 'optional' }, preHandler: log }, ({ user }) =>
+  exactly<AuthUser | null>()(user),
+)
 
 // The same with type providers.
 
@@ -65,35 +55,28 @@ withZod.post(
   '/',
   { schema: zodSchema, config: { auth: true }, preHandler: [named, promised, log] },
   (request) => {
-    exactly<AuthUser>()(request.user)
+    known(request.user)
     return request.body.text
   },
 )
-withZod.route({
-  method: 'POST',
-  url: '/',
-  schema: zodSchema,
-  config: { auth: true },
-  preHandler: [named, limit],
-  handler: (request) => {
-    exactly<AuthUser>()(request.user)
-    return request.body.text
-  },
-})
 interface TypeBoxTypeProvider extends FastifyTypeProvider {
   validator: this['schema'] extends TSchema ? Static<this['schema']> : unknown
   serializer: this['schema'] extends TSchema ? Static<this['schema']> : unknown
 }
 const withTypeBox = Fastify().withTypeProvider<TypeBoxTypeProvider>()
 const body = Type.Object({ text: Type.String() })
-withTypeBox.post(
-  '/',
-  { schema: { body }, config: { auth: true }, preHandler: [named, log], onSend: limit },
-  (request) => {
-    exactly<AuthUser>()(request.user)
+withTypeBox.route({
+  method: 'POST',
+  url: '/',
+  schema: { body },
+  config: { auth: true },
+  preHandler: [named, log],
+  onSend: limit,
+  handler: (request) => {
+    known(request.user)
     return request.body.text
   },
-)
+})
 
 // Handlers of other files, in apps with a type provider.
 
@@ -102,6 +85,5 @@ async function whoever(request: AuthenticatedRequest): Promise<string> {
 }
 const anybody: AuthenticatedHandler = async (request) => request.user.name
 withZod.get('/', { config: { auth: true } }, whoever)
-withTypeBox.get('/', { config: { auth: true } }, whoever)
 withTypeBox.get('/', { config: { auth: true } }, (request) => whoever(request))
 app.get('/', { config: { auth: true }, preHandler: log }, anybody)

@@ -4,6 +4,7 @@ import type { AuthMark, AuthUser } from 'fastify-authn'
 import { exactly } from '../exactly.js'
 
 const app = Fastify()
+const known = exactly<AuthUser>()
 
 // No mark, and every mark under which the request may be anonymous.
 
@@ -14,8 +15,6 @@ app.get('/', (request) => {
 })
 // @ts-expect-error -- an empty config is no mark
 app.get('/', { config: {} }, (request) => request.user.id)
-// @ts-expect-error -- open
-app.get('/', { config: { auth: false } }, (request) => request.user.id)
 // @ts-expect-error -- the request may be anonymous
 app.get('/', { config: { auth: 'optional' } }, (request) => request.user.id)
 // @ts-expect-error -- the request may be anonymous
@@ -34,14 +33,13 @@ app.get('/', { config: { auth: aBoolean } }, (request) => request.user.id)
 // Every mark under which there is a user.
 
 app.get('/', { config: { auth: true } }, (request) => {
-  exactly<AuthUser>()(request.user)
+  known(request.user)
   exactly<number>()(request.user.id)
   // @ts-expect-error -- the app's users have no such field
   return request.user.nickname
 })
 app.get('/', { config: { auth: { use: 'jwt' } } }, (request) => request.user.id)
 app.get('/', { config: { auth: { use: ['jwt', 'basic'] } } }, (request) => request.user.id)
-app.get('/', { config: { auth: { mode: true } } }, (request) => request.user.id)
 app.get('/', { config: { auth: { mode: true, use: 'jwt' } } }, (request) => request.user.id)
 app.get('/', { config: { auth: true, rateLimit: { max: 5 } } }, (request) => request.user.id)
 const shared = { auth: true } as const
@@ -62,36 +60,20 @@ app.route({
   handler: (request) => request.user.id,
 })
 app.get('/', { config: { auth: true }, handler: (request) => request.user.id })
-app.put('/', { config: { auth: true } }, async (request, reply) => reply.send(request.user.id))
 app.delete('/', { config: { auth: true } }, (request, reply) => {
   void reply.code(204).send(request.user.id)
-})
-app.get('/', { config: { auth: true } }, async (request) => {
-  await Promise.resolve()
-  return request.user.id
 })
 app.post(
   '/',
   {
     config: { auth: true },
     schema: { body: { type: 'object', properties: { text: { type: 'string' } } } },
-    onRequest: (request, _reply, done) => {
-      exactly<number>()(request.user.id)
-      done()
-    },
-    preValidation: async (request) => {
-      exactly<number>()(request.user.id)
-    },
-    preHandler: [
-      async (request) => {
-        exactly<number>()(request.user.id)
-      },
-    ],
+    onRequest: (request, _reply, done) => done(request.user.id === 0 ? new Error() : undefined),
+    preValidation: async (request) => known(request.user),
+    preHandler: [async (request) => known(request.user)],
     preSerialization: async (request) => request.user.id,
     onSend: async (request) => `${request.user.id}`,
-    errorHandler: (_error, request, reply) => {
-      void reply.send(request.user.id)
-    },
+    errorHandler: (_error, request, reply) => void reply.send(request.user.id),
   },
   (request) => request.user.id,
 )
@@ -111,8 +93,8 @@ app.addHook('preHandler', async (request) => {
 interface NewNote {
   Body: { text: string }
 }
-app.post<NewNote>('/', { config: { auth: true } }, (request) => {
-  exactly<AuthUser>()(request.user)
+app.post<NewNote>('/', { config: { auth: { role: { all: ['a', 'b'] } } } }, (request) => {
+  known(request.user)
   return request.body.text
 })
 
@@ -132,14 +114,7 @@ app.get('/', { config: { auth: { scope: { any: ['a', 'b'] } } } }, (request) => 
 app.get('/', { config: { auth: { role: 'editor' } } }, (request) => request.user.id)
 app.get(
   '/',
-  { config: { auth: { mode: true, use: ['jwt'], scope: 'a', role: { any: ['b'] } } } },
-  (request) => request.user.id,
-)
-app.get('/', { config: { auth: { mfa: true } } }, (request) => request.user.id)
-app.get('/', { config: { auth: { fresh: 600 } } }, (request) => request.user.id)
-app.get(
-  '/',
-  { config: { auth: { use: 'jwt', role: 'editor', mfa: true, fresh: 60 } } },
+  { config: { auth: { mode: true, use: ['jwt'], scope: 'a', role: 'b', mfa: true, fresh: 60 } } },
   (request) => request.user.id,
 )
 // @ts-expect-error -- leave it out
@@ -148,22 +123,6 @@ app.get('/', { config: { auth: { mfa: false } } }, () => 'never')
 app.get('/', { config: { auth: { fresh: '600' } } }, () => 'never')
 // @ts-expect-error -- whoever is fresh is somebody
 app.get('/', { config: { auth: { mode: 'try', fresh: 60 } } }, () => 'never')
-app.route({
-  method: 'GET',
-  url: '/',
-  config: { auth: { scope: 'a' } },
-  preHandler: async (request) => {
-    exactly<number>()(request.user.id)
-  },
-  handler: (request) => {
-    exactly<AuthUser>()(request.user)
-    return request.user.id
-  },
-})
-app.post<NewNote>('/', { config: { auth: { role: { all: ['a', 'b'] } } } }, (request) => {
-  exactly<AuthUser>()(request.user)
-  return request.body.text
-})
 const editors = { auth: { role: { any: ['editor', 'admin'] } } } as const
 app.get('/', { config: editors }, (request) => request.user.id)
 const needed = 'a' as string
@@ -185,18 +144,8 @@ app.get('/', { config: { auth: { role: { any: 'a' } } } }, () => 'never')
 app.get('/', { config: { auth: { scope: process.env['SCOPE'] } } }, () => 'never')
 // @ts-expect-error -- whoever has a scope is somebody
 app.get('/', { config: { auth: { mode: 'optional', scope: 'a' } } }, () => 'never')
-// @ts-expect-error -- a name that is none
-app.get('/', { config: { auth: { scope: { all: ['a', 1] } } } }, () => 'never')
 // @ts-expect-error -- one that may be missing
 app.get('/', { config: { auth: { scope: { any: ['a', process.env['SCOPE']] } } } }, () => 'never')
-// @ts-expect-error -- a bare array, also in a route()
-app.route({ method: 'GET', url: '/', config: { auth: { role: ['a'] } }, handler: () => 'never' })
-// @ts-expect-error -- a misspelt key
-app.get('/', { config: { auth: { scopes: 'a' } } }, () => 'never')
-// @ts-expect-error -- a misspelt key beside one that is known
-app.get('/', { config: { auth: { role: 'a', scopes: 'b' } } }, () => 'never')
-// @ts-expect-error -- a misspelt form
-app.get('/', { config: { auth: { scope: { every: ['a'] } } } }, () => 'never')
 // @ts-expect-error -- undefined, and nothing else
 app.get('/', { config: { auth: { scope: undefined } } }, () => 'never')
 const misspelt = { scopes: 'a' }
@@ -207,21 +156,11 @@ app.route({ method: 'GET', url: '/', config: { auth: misspelt }, handler: () => 
 
 // @ts-expect-error -- a typo
 app.get('/', { config: { auth: 'ture' } }, () => 'never')
-// @ts-expect-error -- a number
-app.get('/', { config: { auth: 1 } }, () => 'never')
 // @ts-expect-error -- null
 app.get('/', { config: { auth: null } }, () => 'never')
 // @ts-expect-error -- an array
 app.get('/', { config: { auth: ['jwt'] } }, () => 'never')
-// @ts-expect-error -- neither a mode nor a name
-app.get('/', { config: { auth: {} } }, () => 'never')
-// @ts-expect-error -- a typo in a key
-app.get('/', { config: { auth: { mod: true } } }, () => 'never')
 // @ts-expect-error -- a typo in a mode
 app.get('/', { config: { auth: { mode: 'ture' } } }, () => 'never')
 // @ts-expect-error -- a name is a string
 app.get('/', { config: { auth: { use: 5 } } }, () => 'never')
-// @ts-expect-error -- also in route()
-app.route({ method: 'GET', url: '/', config: { auth: 'ture' }, handler: () => 'never' })
-// @ts-expect-error -- and where the handler stands in the options
-app.get('/', { config: { auth: 'ture' }, handler: () => 'never' })

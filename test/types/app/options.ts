@@ -115,10 +115,6 @@ app.register(authn, { jwtService: { load: async () => {}, verifier: () => () => 
 
 // Typos and wrong values.
 
-// @ts-expect-error -- unknown option
-app.register(authn, { userServise: userService })
-// @ts-expect-error -- unknown option of jwt
-app.register(authn, { jwt: { secert: 'secret' } })
 // @ts-expect-error -- unknown option of login
 app.register(authn, { login: { url: '/login' } })
 // @ts-expect-error -- false or options
@@ -213,12 +209,6 @@ app.register(authn, {
     // @ts-expect-error -- seconds
     expiry: '15m',
   },
-})
-app.register(authn, {
-  userService,
-  passwordField: 'password',
-  // @ts-expect-error -- a typo
-  reelm: 'Notes',
 })
 
 // Required marks: a predicate that forgets to answer, or answers later, does not compile.

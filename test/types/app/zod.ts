@@ -40,19 +40,6 @@ app.post('/', { schema, config: { auth: 'try' } }, async (request) => {
   exactly<AuthUser | null>()(request.user)
   return { id: request.user?.id ?? 0 }
 })
-app.route({
-  method: 'POST',
-  url: '/',
-  schema,
-  config: { auth: { mode: true, use: 'jwt' } },
-  preHandler: [
-    async (request) => {
-      exactly<AuthUser>()(request.user)
-      exactly<string>()(request.body.text)
-    },
-  ],
-  handler: async (request) => ({ id: request.user.id }),
-})
 app.post('/', {
   schema,
   // @ts-expect-error -- the request may be anonymous
@@ -76,11 +63,3 @@ const tags: FastifyPluginCallbackZod = (scope, _options, done) => {
 }
 app.register(notes, { limit: 5, prefix: '/notes', auth: true })
 app.register(tags, { auth: 'optional' })
-app.register(async (scope) => {
-  scope
-    .withTypeProvider<ZodTypeProvider>()
-    .patch('/', { schema, config: { auth: true } }, async (request) => {
-      exactly<string>()(request.body.text)
-      return { id: request.user.id }
-    })
-})

@@ -39,18 +39,11 @@ app.register(authn, {
 })
 app.register(authn, {
   userService: { findByUsername: () => users[0] },
-  // @ts-expect-error -- a number
-  passwordField: 'id',
-})
-app.register(authn, {
-  userService: { findByUsername: () => users[0] },
   // @ts-expect-error -- the users of the service are others
   login: { tokenFunc: (_request, user: { id: string }) => user.id },
 })
 // @ts-expect-error -- a user is an object
 app.register(authn, { userService: { findByUsername: () => 'alice' } })
-// @ts-expect-error -- a typo
-basicAuthenticator({ userService: { findByUsername: () => users[0] }, passwordField: 'hsah' })
 
 // Without a declaration of the user, any user fits.
 

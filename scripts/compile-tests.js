@@ -81,8 +81,8 @@ function programOf(file) {
   const text = readFileSync(path.join(root, file), 'utf8')
   const [, named, all] = /^\/\/ program: (.*?)(, in npm run test:all)?\n/.exec(text) ?? []
   const [folder] = file.replace(/^test\//, '').split('/', 1)
-  const ofFolder = programOfFolder.get(folder) ?? folder
-  const alone = named === 'its own' || folder === 'tutorials' || folder.endsWith('.test.ts')
-  const name = named === undefined || named === 'its own' ? (alone ? own : ofFolder) : named
+  const isAlone = folder === 'tutorials' || folder.endsWith('.test.ts')
+  const usual = isAlone ? own : (programOfFolder.get(folder) ?? folder)
+  const name = named === 'its own' ? own : (named ?? usual)
   return [name, all === undefined && !notQuick.test(name)]
 }

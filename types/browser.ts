@@ -81,10 +81,10 @@ export interface FactorFields {
   name: string
 }
 
-/** The routes of `post`, with their bodies. Each feature adds its own. */
+/** The routes that `session.post()` takes, with the members of their bodies. Each feature adds its own. */
 export interface PostBodies {}
 
-/** The routes of `get`. Each feature adds its own. */
+/** The routes that `session.get()` takes. Each feature adds its own. */
 export interface GetRoutes {
   /** What this session has proved: {@link Confirmed}. */
   'login/confirm': true

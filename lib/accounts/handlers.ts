@@ -31,7 +31,7 @@ const recipientOf = (
   { email: text }: Body,
   request: FastifyRequest,
   kind: 'sign-up' | 'reset',
-) => limits.recipient(request, text, (email) => limits.asked(kind, request, email))
+) => limits.requested(request, text, (email) => limits.asked(kind, request, email))
 
 /** Makes the handler of a link, which ten requests can try and one can use. */
 function withLink(
@@ -183,7 +183,7 @@ export const changeEmail: Handle = async (tools, body, request, reply) => {
   const { user, values } = account
   const { mails, links } = tools
   const { limits } = mails
-  const email = await limits.recipient(request, body.email, () => limits.ofUser('change', sub))
+  const email = await limits.requested(request, body.email, () => limits.ofUser('change', sub))
   mails.later(reply, async () => {
     const isTaken = await tools.isTaken(email, request)
     const link = links.make('email', { sub, state: accountDigest(values), email })

@@ -138,8 +138,8 @@ export function createSession({
   /** @param ask - asks the user after it had its turn, so that what they confirm can have one */
   const request = async (route: string, body?: object, ask?: Ask): Promise<SessionResult> => {
     const isLogout = route === 'logout'
-    // All logins and …/finish, second-factor/enable, password/change, account/delete.
-    // Logins, which have one step below `login/`, …/finish, and others: a test compares it with the server's routes.
+    // Logins, which are one step below `login/`, …/finish, second-factor/enable, password/change and account/delete. A
+    // test compares it with the routes of the server.
     const changes = body && /^log(?!.*\/.*\/)|finish|enable|d.change|delete/.test(route)
     const isDirect = changes && /^log(?!.*confirm)/.test(route)
     let asked: Promise<unknown> | undefined

@@ -25,6 +25,8 @@ import type { UserService } from '../../types/user-service.js'
 const knownErrors =
   'invalid_request unauthorized_client access_denied unsupported_response_type invalid_scope server_error temporarily_unavailable interaction_required login_required account_selection_required consent_required invalid_request_uri invalid_request_object request_not_supported request_uri_not_supported registration_not_supported'
 
+const counts = { isWrong: isFailure, isAsked: true }
+
 /** Ends a login or a link, to which the provider has led the browser back. */
 export function callback(routes: Routes): Work {
   const { registration, provider, returnTo, cookieStart } = routes
@@ -33,7 +35,6 @@ export function callback(routes: Routes): Work {
     const state = query.getAll('state').join()
     const attempt = takeAttempt(provider.options, state, cookieStart(request), reply)
     const token = readToken(routes, attempt.link)
-    const counts = { isWrong: isFailure, isAsked: true }
     const work = async (): Promise<Exchanged> => {
       const metadata = await provider.metadata()
       const sendsIssuer = Boolean(metadata.authorization_response_iss_parameter_supported)

@@ -101,7 +101,7 @@ export function mailLimits(
      * Counts a request for an e-mail to an address of its body, a wrong one too.
      * @returns the address @throws (rejects) ERR_AUTH_TOO_MANY_MAILS; an Error with the status 400
      */
-    async recipient(of: FastifyRequest, text: string, quotaOf: (email: string) => Quota) {
+    async requested(of: FastifyRequest, text: string, quotaOf: (email: string) => Quota) {
       const email = emailOf(text)
       await request(of, email === null ? null : quotaOf(email))
       return email ?? badRequest('body/email must be an e-mail address')

@@ -81,7 +81,7 @@ export class RouteAttacks<Tools extends object> {
   /**
    * Sends what none of them may accept to each route that gives tokens or needs a session, whichever feature's it is: a token
    * for something else, guesses, values of other kinds, and requests of other sites.
-   * @param name - of the token @param meant - the address of the route that takes it
+   * @param name - what the token is, for the report @param meant - the URL of the route that accepts it
    */
   async all(name: string, token: string, meant?: string): Promise<void> {
     const { app, requestChecks } = this.registration

@@ -1,12 +1,12 @@
 // Users of providers, who may have no password and no address: what they can change, and how they get both.
 import t, { type Test } from 'tap'
 import type { AccountMail, AccountValues, AuthnOptions } from '../../lib/index.js'
+import { clockOf } from '../helpers/clock.js'
 import {
   accountsApp,
   accountsOver,
   hash,
   jarOf,
-  movedClock,
   newPassword,
   pages,
   password,
@@ -63,11 +63,11 @@ async function setting(t: Test, options: Partial<AuthnOptions> = {}) {
 
 t.test('a user without a password deletes the account soon after a login', async (t) => {
   for (const id of [3, 4, 5]) {
-    const clock = movedClock(t)
+    const clock = clockOf(t)
     const { send, logIn, mails, stored } = await setting(t, { jwt: { secret, expiry: 3600 } })
     const events = eventsOf(t, 'account')
     const headers = await logIn(id)
-    clock.ahead(605)
+    clock.advance(605)
     t.equal(await send('/account/delete', { currentPassword: password }, headers), again)
     t.ok(stored(id))
     t.equal(await send('/account/delete', {}, await logIn(id)), '204')
@@ -84,7 +84,7 @@ t.test('a user without a password needs a recent login to change the address', a
     [4, null],
     [5, ''],
   ] as const) {
-    const clock = movedClock(t)
+    const clock = clockOf(t)
     const app = await setting(t, { jwt: { secret, expiry: 3600 } })
     const { send, logIn, mails, stored, befores, tokenOf, enter } = app
     const told = async (): Promise<string[]> =>
@@ -92,7 +92,7 @@ t.test('a user without a password needs a recent login to change the address', a
     const [old, young] = [await logIn(id), await logIn(id)]
     const own = { currentPassword: password, password: newPassword }
     t.equal(await send(change, own, young), wrong, 'not without a link')
-    clock.ahead(595)
+    clock.advance(595)
     t.equal(await send('/email/change', { email: alice }, old), '202 {}')
     const warning = email ? [`email-change ${carol}`] : []
     t.strictSame(await told(), warning, 'a taken address is told to no other mailbox')
@@ -100,7 +100,7 @@ t.test('a user without a password needs a recent login to change the address', a
     t.equal(await send('/email/change', { email: dora }, old), '202 {}')
     const both = [...warning, `email-confirm ${dora} with a link`]
     t.strictSame((await told()).toSorted(), both)
-    clock.ahead(10)
+    clock.advance(10)
     for (const headers of [old, young]) {
       t.equal(await send('/email/change', { email: dora }, headers), again)
       t.equal(await send('/account/delete', own, headers), again)
@@ -121,12 +121,12 @@ t.test('a user with a password and no address proves it as others do', async (t)
     [6, null],
     [7, ''],
   ] as const) {
-    const clock = movedClock(t)
+    const clock = clockOf(t)
     const { send, logIn, mails, stored, befores, app, me, enter } = await setting(t, {
       jwt: { secret, expiry: 3600 },
     })
     const [headers, guessing] = [await logIn(id), await logIn(id)]
-    clock.ahead(605)
+    clock.advance(605)
     const own = { currentPassword: password, password: newPassword, email: dora }
     for (const url of [change, '/email/change', '/account/delete']) {
       t.equal(await send(url, { ...own, currentPassword: newPassword }, guessing), wrong, url)
@@ -193,12 +193,12 @@ t.test('a user who is found by a name, and has no address, gets no e-mail', asyn
 })
 
 t.test('only users with an address and no password may ask, soon after a login', async (t) => {
-  const clock = movedClock(t)
+  const clock = clockOf(t)
   const setUp = await setting(t, { jwt: { secret, expiry: 3600 } })
   const { post, send, logIn, mails, table } = setUp
   table.push({ id: 8, email: dora, password: '!' })
   const old = await Promise.all([1, 3, 4, 5, 6, 7, 8].map(logIn))
-  clock.ahead(605)
+  clock.advance(605)
   const answers: string[] = []
   for (const headers of old)
     answers.push(await send(set, { currentPassword: password, token: 'x' }, headers))
@@ -261,7 +261,7 @@ t.test('with a token and a current password, the token counts', async (t) => {
 })
 
 t.test('links for a first password are counted by user, and apart', async (t) => {
-  const clock = movedClock(t)
+  const clock = clockOf(t)
   const { send, logIn, mails, table, app } = await accountsApp(t, { limits: undefined })
   table.push({ id: 8, email: dora, password: null })
   const headers = await logIn(3)
@@ -275,7 +275,7 @@ t.test('links for a first password are counted by user, and apart', async (t) =>
   t.equal((await mails()).length, 3)
   t.equal(await send('/email/change', { email: 'a@new.example' }, headers), '202 {}')
   t.equal(await send(set, {}, await logIn(8)), '202 {}', 'another user')
-  clock.ahead(3601)
+  clock.advance(3601)
   const recent = await logIn(3)
   for (let each = 0; each < 3; each += 1) t.equal(await send(set, {}, recent), '202 {}')
   t.equal(await send('/password/forgot', forgot), '202 {}', 'nor do they use up those')
@@ -287,12 +287,12 @@ t.test('links for a first password are counted by user, and apart', async (t) =>
 })
 
 t.test('a rejected request counts for no limit', async (t) => {
-  const clock = movedClock(t)
+  const clock = clockOf(t)
   const options = { jwt: { secret, expiry: 3600 } }
   const limits = { perRecipient: 1, perAddress: 1 }
   const { send, logIn } = await accountsApp(t, { limits }, options)
   const [old, other] = [await logIn(3), await logIn()]
-  clock.ahead(605)
+  clock.advance(605)
   for (let each = 0; each < 3; each += 1) {
     t.equal(await send(set, {}, old), again)
     t.equal(await send(set, {}, other), forbidden)

@@ -2,12 +2,12 @@
 import Fastify from 'fastify'
 import t from 'tap'
 import { authn, jwtAuthenticator, type AccountMail, type AuthnOptions } from '../../lib/index.js'
+import { clockOf } from '../helpers/clock.js'
 import {
   accountsApp,
   accountsOver,
   answerOf,
   hash,
-  movedClock,
   newPassword,
   pages,
   password,
@@ -81,7 +81,7 @@ t.test('a link works once, and none of another purpose works', async (t) => {
 })
 
 t.test('a link works for an hour, linkExpiry or expiresIn', async (t) => {
-  const clock = movedClock(t)
+  const clock = clockOf(t)
   const options = { jwt: { secret, expiry: 604_800 } }
   for (const [seconds, linkExpiry] of [
     [3600, undefined],
@@ -90,11 +90,11 @@ t.test('a link works for an hour, linkExpiry or expiresIn', async (t) => {
   ] as const) {
     const setting = await accountsApp(t, { ...(linkExpiry && { linkExpiry }) }, options)
     const old = await linksOf(setting)
-    clock.ahead(seconds + 1)
+    clock.advance(seconds + 1)
     for (const kind of ['email', 'reset', 'sign-up', 'set'] as const)
       t.equal(await openLink(setting, kind, old[kind], old.users), invalid, `${kind} ${seconds}`)
     const { users, ...links } = await linksOf(setting)
-    clock.ahead(seconds - 2)
+    clock.advance(seconds - 2)
     // In an order in which none changes the account of another one.
     for (const kind of ['sign-up', 'reset', 'set'] as const)
       t.equal(await openLink(setting, kind, links[kind], users), opened[kind][1], kind)
@@ -102,7 +102,7 @@ t.test('a link works for an hour, linkExpiry or expiresIn', async (t) => {
   const setting = await accountsApp(t, {}, options)
   await setting.app.authn.accounts.invite(dora, { lang: 'en' } as never, { expiresIn: 60 })
   const [{ token } = { token: '' }] = await setting.mails()
-  clock.ahead(61)
+  clock.advance(61)
   t.equal(await openLink(setting, 'invitation', token, {}), invalid)
 })
 

@@ -1,14 +1,15 @@
 // A stored password that is no hash is none: its user came by another way, and the address may not be verified.
 import bcrypt from 'bcrypt'
 import t from 'tap'
-import { accountsApp, movedClock, newPassword } from '../helpers/accounts.js'
+import { clockOf } from '../helpers/clock.js'
+import { accountsApp, newPassword } from '../helpers/accounts.js'
 
 const unusable = ['', '!', '!kNTQ0b1Jr2cW', '*', '*LK*', 'x', '$2b$', '$argon2id$', 'NP', '{none}']
 const email = 'dora@example.com'
 const row = (password: string) => ({ id: 4, email, password })
 
 t.test('a stored password that is not a hash counts as no password', async (t) => {
-  const clock = movedClock(t)
+  const clock = clockOf(t)
   for (const text of unusable) {
     const { table, send, mails, logIn, stored } = await accountsApp(t)
     table.push(row(text))
@@ -28,7 +29,7 @@ t.test('a stored password that is not a hash counts as no password', async (t) =
     const token = sent.find(({ kind }) => kind === 'email-confirm')?.token
     t.equal(await send('/email/confirm', { token }, headers), '204', text)
     t.match(stored(4), { email: 'dora@new.example', password: text }, 'which stays as it was')
-    clock.ahead(601)
+    clock.advance(601)
     t.equal(await send('/account/delete', {}, await logIn(4)), '204', text)
   }
 })

@@ -5,7 +5,6 @@ import type { AccountMail, AccountsOptions, AuthnOptions } from '../../lib/index
 import { appWith, cost, rawLines, secret, type TestApp } from './app.js'
 import { clientOver, cookieOf, sessionOf, type Client, type Headers } from './client.js'
 import type { AnyResponse } from './flows.js'
-import { clockOf } from './issuer.js'
 
 export { answerOf } from './client.js'
 
@@ -173,6 +172,3 @@ export async function accountsApp(
       (await post('/login', { email, password })).statusCode,
   }
 }
-
-/** The clock of this process, which stands still unless a test sets it forward, until that ends. */
-export const movedClock = (t: Test) => ({ ahead: clockOf(t).advance })

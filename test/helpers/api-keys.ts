@@ -22,8 +22,6 @@ export function keyOptions(
   return { ...standardOptions(), apiKeys: { prefix, store, ...apiKeys } }
 }
 
-export type KeyApp = Awaited<ReturnType<typeof keyApp>>
-
 export function keysOf({ authn }: Pick<FastifyInstance, 'authn'>): ApiKeys {
   return authn.apiKeys
 }

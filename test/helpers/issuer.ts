@@ -96,15 +96,3 @@ export async function startIssuer(t: Test, path = ''): Promise<TestIssuer> {
   }
   return issuer
 }
-
-/** The clock, which stands still unless it is set forward, until the test ends. */
-export function clockOf(t: Test): { advance(seconds: number): void } {
-  const start = Date.now()
-  let ahead = 0
-  t.intercept(Date, 'now', { value: () => start + ahead, configurable: true })
-  return {
-    advance(seconds) {
-      ahead += seconds * 1000
-    },
-  }
-}

@@ -6,8 +6,8 @@ import bcrypt from 'bcrypt'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Test } from 'tap'
 import { defaults } from '../../lib/options/defaults.js'
-import type { AnyResponse } from './flows.js'
-import { realNow } from './until.js'
+import { listen, send, type AnyResponse } from './flows.js'
+import { realNow, until } from './until.js'
 
 export { until } from './until.js'
 
@@ -219,6 +219,35 @@ export function tally(responses: readonly AnyResponse[]): Record<number, number>
   const counts: Record<number, number> = {}
   for (const { statusCode } of responses) counts[statusCode] = (counts[statusCode] ?? 0) + 1
   return counts
+}
+
+/**
+ * Two requests wait for the same answer of another server, and the client of the first one goes away.
+ * @returns what the second one gets
+ */
+export async function leaveOneOfTwo(
+  t: Test,
+  app: FastifyInstance,
+  [leaving, staying]: readonly [Record<string, string>, Record<string, string>],
+  { isAsked, answer }: { readonly isAsked: () => boolean; readonly answer: () => unknown },
+): Promise<AnyResponse> {
+  let arrived = 0
+  let left = 0
+  app.server.on('request', ({ socket }) => {
+    arrived += 1
+    socket.once('close', () => (left += 1))
+  })
+  const port = await listen(app)
+  const client = new AbortController()
+  const hanging = send(port, { path: '/', headers: leaving, signal: client.signal })
+  await until(isAsked, 'it was asked')
+  const patient = send(port, { path: '/', headers: staying })
+  await until(() => arrived === 2, 'both wait')
+  client.abort()
+  await t.rejects(hanging, { name: 'AbortError' })
+  await until(() => left === 1, 'the server knows that one has left')
+  answer()
+  return patient
 }
 
 /** The seconds of a `Retry-After` header (RFC 9110 §10.2.3), or NaN. */

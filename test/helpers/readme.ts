@@ -148,7 +148,7 @@ function markerBefore(lines: readonly string[], index: number): string | null {
 }
 
 /** File name of a snippet: `require` says that it is CommonJS. */
-export function fileNameOf({ language, page, line, text }: Block): string {
+function fileNameOf({ language, page, line, text }: Block): string {
   const commonJs = language === 'js' && /\brequire\(/.test(text)
   const name = page.replaceAll(/[^A-Za-z]+/g, '-')
   return `${name}-line-${line}.${commonJs ? 'cjs' : language}`

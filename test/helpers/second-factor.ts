@@ -2,7 +2,8 @@ import type { FastifyServerOptions } from 'fastify'
 import type { Test } from 'tap'
 import type { AnyAuthnOptions, SecondFactorOptions } from '../../lib/index.js'
 import { totpCode } from '../../lib/testing/index.js'
-import { hash, password, movedClock } from './accounts.js'
+import { hash, password } from './accounts.js'
+import { clockOf } from './clock.js'
 import { appWith, rawLines, secret, type TestApp } from './app.js'
 import { cookiesOf } from './cookies.js'
 import type { AnyResponse } from './flows.js'
@@ -172,7 +173,7 @@ export function wrongCode(base32: string): string {
 
 /** The clock of this process, which stands at the beginning of a step of codes. */
 export function stepClock(t: Test) {
-  const clock = movedClock(t)
-  clock.ahead(30 - ((Date.now() / 1000) % 30))
+  const clock = clockOf(t)
+  clock.advance(30 - ((Date.now() / 1000) % 30))
   return clock
 }

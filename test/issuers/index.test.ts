@@ -1,26 +1,18 @@
 import t, { type Test } from 'tap'
 import { AuthenticationError, type AuthnOptions, type IssuerOptions } from '../../lib/index.js'
+import { clockOf } from '../helpers/clock.js'
 import { appWith, bearer } from '../helpers/app.js'
 import {
   isFault,
   isRejection,
   isWelcome,
-  listen,
   probe,
-  send,
   messages,
   tokenChallenge,
   type AnyResponse,
 } from '../helpers/flows.js'
-import {
-  clockOf,
-  goodKey,
-  jwkOf,
-  keysPath,
-  startIssuer,
-  type TestIssuer,
-} from '../helpers/issuer.js'
-import { busy, settle, tally, until } from '../helpers/load.js'
+import { goodKey, jwkOf, keysPath, startIssuer, type TestIssuer } from '../helpers/issuer.js'
+import { busy, leaveOneOfTwo, settle, tally, until } from '../helpers/load.js'
 import { eventsOf } from '../helpers/sessions.js'
 import { keys } from '../helpers/tokens.js'
 
@@ -64,26 +56,12 @@ t.test('no user is looked up for a client that leaves while its request waits', 
     return { name: sub }
   }
   const { app } = await setting(t, issuer, { user })
-  const arrived = new Set<string>()
-  let left = 0
-  app.server.on('request', ({ headers, socket }) => {
-    arrived.add(String(headers['x-who']))
-    socket.once('close', () => (left += 1))
+  const headersOf = (sub: string) => bearer(issuer.token({ claims: { sub } }))
+  const patient = await leaveOneOfTwo(t, app, [headersOf('mallory'), headersOf('alice')], {
+    isAsked: () => issuer.fetches() === 1,
+    answer: () => answer(),
   })
-  const port = await listen(app)
-  const ask = (who: string, signal?: AbortSignal): ReturnType<typeof send> => {
-    const headers = { ...bearer(issuer.token({ claims: { sub: who } })), 'x-who': who }
-    return send(port, { path: '/', headers, ...(signal !== undefined && { signal }) })
-  }
-  const client = new AbortController()
-  const hanging = ask('mallory', client.signal)
-  const patient = ask('alice')
-  await until(() => issuer.fetches() === 1 && arrived.size === 2, 'both wait')
-  client.abort()
-  await t.rejects(hanging, { name: 'AbortError' })
-  await until(() => left === 1, 'the server knows that one has left')
-  answer()
-  isWelcome(t, await patient, 'alice')
+  isWelcome(t, patient, 'alice')
   t.strictSame(names, ['alice'])
 })
 

@@ -1,7 +1,8 @@
 // What an answer of the introspection endpoint has to say for a token to be accepted.
 import t, { type Test } from 'tap'
+import { clockOf } from '../helpers/clock.js'
 import { isRejection, isWelcome, messages, tokenChallenge } from '../helpers/flows.js'
-import { audience, clockOf } from '../helpers/issuer.js'
+import { audience } from '../helpers/issuer.js'
 import { answering, introspectingApp, startIntrospection } from '../helpers/introspection.js'
 import { movableClock } from '../helpers/load.js'
 import { eventsOf } from '../helpers/sessions.js'

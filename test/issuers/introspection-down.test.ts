@@ -2,8 +2,8 @@
 import type { ServerResponse } from 'node:http'
 import { setTimeout as later } from 'node:timers/promises'
 import t from 'tap'
+import { clockOf } from '../helpers/clock.js'
 import { isRejection, isWelcome, messages, tokenChallenge } from '../helpers/flows.js'
-import { clockOf } from '../helpers/issuer.js'
 import {
   answering,
   introspectingApp,

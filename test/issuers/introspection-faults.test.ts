@@ -4,9 +4,10 @@ import type { ServerResponse } from 'node:http'
 import { setTimeout as later } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
+import { clockOf } from '../helpers/clock.js'
 import { isRejection, isWelcome, listen, messages, send, tokenChallenge } from '../helpers/flows.js'
 import { bearer, rawLines } from '../helpers/app.js'
-import { clockOf, discoveryPath, oauthPath } from '../helpers/issuer.js'
+import { discoveryPath, oauthPath } from '../helpers/issuer.js'
 import {
   answering,
   clientSecret,
@@ -15,7 +16,14 @@ import {
   startIntrospection,
   strangers,
 } from '../helpers/introspection.js'
-import { busy, movableClock, shortFiveSeconds, tally, until } from '../helpers/load.js'
+import {
+  busy,
+  leaveOneOfTwo,
+  movableClock,
+  shortFiveSeconds,
+  tally,
+  until,
+} from '../helpers/load.js'
 import { eventsOf } from '../helpers/sessions.js'
 
 const invalid = { error: messages.jwtInvalid, challenge: tokenChallenge('The token is invalid') }
@@ -289,24 +297,12 @@ t.test('a client that leaves cancels nothing for others, and no user is looked u
   const { app } = await introspectingApp(t, issuer, {}, { user })
   let answer = (): unknown => undefined
   issuer.misbehave = (response) => (answer = () => response.end(JSON.stringify(issuer.active())))
-  let arrived = 0
-  let left = 0
-  app.server.on('request', ({ socket }) => {
-    arrived += 1
-    socket.once('close', () => (left += 1))
-  })
-  const port = await listen(app)
-  const client = new AbortController()
   const headers = bearer('good')
-  const hanging = send(port, { path: '/', headers, signal: client.signal })
-  await until(() => issuer.forms.length === 1, 'it was asked')
-  const patient = send(port, { path: '/', headers })
-  await until(() => arrived === 2, 'both wait')
-  client.abort()
-  await t.rejects(hanging, { name: 'AbortError' })
-  await until(() => left === 1, 'the server knows that one has left')
-  answer()
-  isWelcome(t, await patient, 'alice')
+  const patient = await leaveOneOfTwo(t, app, [headers, headers], {
+    isAsked: () => issuer.forms.length === 1,
+    answer: () => answer(),
+  })
+  isWelcome(t, patient, 'alice')
   t.strictSame(names, ['alice'])
   t.equal(issuer.forms.length, 1)
 })

@@ -1,9 +1,10 @@
 // Opaque tokens of a real OpenID provider (npm `oidc-provider`): revoked, of another kind, with another secret.
 import type { Configuration } from 'oidc-provider'
 import t, { type Test } from 'tap'
+import { clockOf } from '../helpers/clock.js'
 import { appWith, basic, bearer } from '../helpers/app.js'
 import { isRejection, isWelcome, messages, probe, tokenChallenge } from '../helpers/flows.js'
-import { audience, clockOf } from '../helpers/issuer.js'
+import { audience } from '../helpers/issuer.js'
 import { busy } from '../helpers/load.js'
 import { oidcServer } from '../helpers/oidc-server.js'
 import { keys } from '../helpers/tokens.js'

@@ -5,8 +5,8 @@ import type { AuthenticationError } from '../../lib/index.js'
 import { KeySource } from '../../lib/issuers/key-source.js'
 import { limits } from '../../lib/issuers/keys.js'
 import { resolveIssuers } from '../../lib/issuers/options.js'
+import { clockOf } from '../helpers/clock.js'
 import {
-  clockOf,
   discoveryPath,
   goodKey,
   jwkOf,

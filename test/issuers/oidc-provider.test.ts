@@ -2,9 +2,10 @@
 // Tokens of a real OpenID provider (npm `oidc-provider`), by client credentials, with a rotation.
 import type { Configuration } from 'oidc-provider'
 import t, { type Test } from 'tap'
+import { clockOf } from '../helpers/clock.js'
 import { appWith, basic, bearer } from '../helpers/app.js'
 import { isRejection, isWelcome, probe, messages, tokenChallenge } from '../helpers/flows.js'
-import { audience, clockOf } from '../helpers/issuer.js'
+import { audience } from '../helpers/issuer.js'
 import { tally } from '../helpers/load.js'
 import { moreKeys } from '../helpers/keys.js'
 import { oidcServer } from '../helpers/oidc-server.js'

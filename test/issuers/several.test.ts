@@ -1,9 +1,10 @@
 // Several issuers on one route, beside tokens of our own.
 import t, { type Test } from 'tap'
 import type { AuthnOptions } from '../../lib/index.js'
+import { clockOf } from '../helpers/clock.js'
 import { appWith, basic, bearer, passwords, secret, userService } from '../helpers/app.js'
 import { isRejection, isWelcome, probe, messages, tokenChallenge } from '../helpers/flows.js'
-import { clockOf, goodKey, jwkOf, startIssuer } from '../helpers/issuer.js'
+import { goodKey, jwkOf, startIssuer } from '../helpers/issuer.js'
 import { moreKeys } from '../helpers/keys.js'
 import { encode, keys } from '../helpers/tokens.js'
 

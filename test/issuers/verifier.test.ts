@@ -1,14 +1,8 @@
 import t, { type Test } from 'tap'
+import { clockOf } from '../helpers/clock.js'
 import { appWith, bearer } from '../helpers/app.js'
 import { isRejection, isWelcome, probe, messages, tokenChallenge } from '../helpers/flows.js'
-import {
-  audience,
-  clockOf,
-  goodKey,
-  jwkOf,
-  startIssuer,
-  type TokenParts,
-} from '../helpers/issuer.js'
+import { audience, goodKey, jwkOf, startIssuer, type TokenParts } from '../helpers/issuer.js'
 import { moreKeys } from '../helpers/keys.js'
 import { until } from '../helpers/load.js'
 import { keys, epochSeconds, signedToken } from '../helpers/tokens.js'

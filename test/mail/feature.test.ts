@@ -33,7 +33,7 @@ t.test('two features have limits of their own', async (t) => {
     ),
   ) as [ReturnType<typeof mailLimits>, ReturnType<typeof mailLimits>]
   const asked = (limits: typeof first, text: string) =>
-    limits.recipient(request, text, (email) => limits.asked('login', request, email))
+    limits.requested(request, text, (email) => limits.asked('login', request, email))
   t.equal(await asked(first, ` ${alice.toUpperCase()}`), alice)
   t.equal(await asked(first, alice), alice)
   const many = { code: 'ERR_AUTH_TOO_MANY_MAILS' }

@@ -1,14 +1,8 @@
 // How many e-mails may be requested, and how many bad links may be tried. Nobody is locked out by it.
 import type { FastifyRequest } from 'fastify'
 import t from 'tap'
-import {
-  accountsApp,
-  answerOf,
-  hash,
-  movedClock,
-  newPassword,
-  password,
-} from '../helpers/accounts.js'
+import { clockOf } from '../helpers/clock.js'
+import { accountsApp, answerOf, hash, newPassword, password } from '../helpers/accounts.js'
 import { sessionOf } from '../helpers/client.js'
 import { FakeRedis } from '../helpers/fake-redis.js'
 import { retryAfterOf } from '../helpers/load.js'
@@ -18,7 +12,7 @@ const tooMany = '429 ERR_AUTH_TOO_MANY_MAILS'
 const standard = { limits: undefined }
 
 t.test('three e-mails to one address an hour, known or not, however it is spelled', async (t) => {
-  const clock = movedClock(t)
+  const clock = clockOf(t)
   const { post, send, mails, enter } = await accountsApp(t, standard)
   for (const email of [alice, 'dora@example.com']) {
     const spellings = [email, ` ${email.toUpperCase()} `, email, email, email.toUpperCase()]
@@ -37,7 +31,7 @@ t.test('three e-mails to one address an hour, known or not, however it is spelle
     sent.map(({ kind }) => kind),
     ['reset', 'reset', 'reset', 'sign-up', 'sign-up', 'sign-up'],
   )
-  clock.ahead(3000)
+  clock.advance(3000)
   const response = await post('/password/forgot', { email: alice })
   t.equal(answerOf(response), tooMany)
   t.equal(retryAfterOf(response), 600)
@@ -45,7 +39,7 @@ t.test('three e-mails to one address an hour, known or not, however it is spelle
   const [{ token } = { token: '' }] = sent
   t.equal(await send('/password/reset', { token, password: newPassword }), '204', 'its links work')
   t.match(await mails(), [{ kind: 'password-changed' }], 'which has no limit')
-  clock.ahead(601)
+  clock.advance(601)
   t.equal(await send('/password/forgot', { email: alice }), '202 {}')
 })
 
@@ -99,14 +93,14 @@ t.test(
 )
 
 t.test('the count of e-mails restarts when their links expire or one is used', async (t) => {
-  const clock = movedClock(t)
+  const clock = clockOf(t)
   const { post, send, logIn, tokenOf } = await accountsApp(t, { ...standard, linkExpiry: 300 })
   const forgot = { email: alice }
   for (let each = 0; each < 3; each += 1) await tokenOf('/password/forgot', forgot)
   const response = await post('/password/forgot', forgot)
   t.equal(answerOf(response), tooMany)
   t.equal(retryAfterOf(response), 300)
-  clock.ahead(301)
+  clock.advance(301)
   for (let each = 0; each < 2; each += 1) await tokenOf('/password/forgot', forgot)
   const token = await tokenOf('/password/forgot', forgot)
   t.equal(await send('/password/reset', { token, password: newPassword }), '204')
@@ -183,11 +177,11 @@ t.test('limits hold for simultaneous requests, and with throttle: false', async 
 })
 
 t.test('limits and their window can be set, and are those of one registration', async (t) => {
-  const clock = movedClock(t)
+  const clock = clockOf(t)
   const { send } = await accountsApp(t, { limits: { perRecipient: 1, window: 60 } })
   t.equal(await send('/sign-up', { email: alice }), '202 {}')
   t.equal(await send('/sign-up', { email: alice }), tooMany)
-  clock.ahead(61)
+  clock.advance(61)
   t.equal(await send('/sign-up', { email: alice }), '202 {}')
   const other = await accountsApp(t, { limits: { perRecipient: 1 } })
   t.equal(await other.send('/sign-up', { email: alice }), '202 {}')

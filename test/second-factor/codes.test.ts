@@ -3,7 +3,8 @@ import t, { type Test } from 'tap'
 import { totpCode } from '../../lib/testing/index.js'
 import { digestOf } from '../../lib/common/digest.js'
 import { tryCode, type Factor } from '../../lib/second-factor/factor.js'
-import { movedClock, password } from '../helpers/accounts.js'
+import { clockOf } from '../helpers/clock.js'
+import { password } from '../helpers/accounts.js'
 import {
   codeNow,
   factorApp,
@@ -26,7 +27,7 @@ async function guessing(t: Test, options: object = {}) {
   const setting = await factorApp(t, {}, options)
   const enabled = await setting.enable()
   const attempt: Try = async (code, seconds = 0) => {
-    clock.ahead(seconds)
+    clock.advance(seconds)
     return setting.send(login, { token: await setting.half(), code })
   }
   return { ...setting, ...enabled, clock, attempt }
@@ -56,7 +57,7 @@ t.test(
   'a code of the step before or after is right, and none at or before the last one',
   async (t) => {
     const { secret, attempt, clock } = await guessing(t)
-    clock.ahead(300)
+    clock.advance(300)
     t.equal(await attempt(codeNow(secret, -2)), invalid, 'two before')
     t.equal(await attempt(codeNow(secret, 2)), invalid, 'two after')
     t.equal(await attempt(codeNow(secret, -1)), tokens)
@@ -78,11 +79,11 @@ t.test('five wrong codes are free, then the wait doubles up to an hour', async (
     t.equal(statusCode, 429)
     const wait = Number(headers['retry-after'])
     t.ok(wait <= seconds && wait > seconds - 5, `${wait} of ${seconds}`)
-    clock.ahead(seconds - 10)
+    clock.advance(seconds - 10)
     t.equal(await attempt(codeNow(secret)), tooMany, 'also a right one')
     t.equal(await attempt(wrongCode(secret), 10), invalid, 'the next guess')
   }
-  clock.ahead(3600)
+  clock.advance(3600)
   t.equal(await attempt(codeNow(secret)), tokens)
   t.equal(await attempt(wrongCode(secret)), invalid, 'counted from the beginning')
   t.equal(await attempt(codeNow(secret, 1)), tokens)
@@ -93,7 +94,7 @@ t.test('five wrong codes are free, then the wait doubles up to an hour', async (
 
 /** Guesses by what alone decides about codes, without logins: {@link tryCode} of what is stored after the last one. */
 function guesser(t: Test) {
-  const clock = movedClock(t)
+  const clock = clockOf(t)
   const secret = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ'
   const bytes = Buffer.from('12345678901234567890')
   let factor: Factor = {
@@ -108,7 +109,7 @@ function guesser(t: Test) {
     secret,
     /** @returns the code of the error, if there is one */
     guess(code: string, seconds: number) {
-      clock.ahead(seconds)
+      clock.advance(seconds)
       const { after, error } = tryCode(factor, code, 'the digest of a password')
       factor = after ?? factor
       return error?.code
@@ -244,7 +245,7 @@ t.test('codes are accepted as people type and paste them', async (t) => {
   ]
   for (const [at, write] of written.entries())
     t.equal(await attempt(write(recoveryCodes[at] ?? '')), tokens, write('abcd-efgl'))
-  clock.ahead(60)
+  clock.advance(60)
   const odd = (code: string): string => halves('\u2013')(digitsFrom(0x660)(code))
   const confirmed = await post('/login/confirm', { code: odd(codeNow(secret)) }, headers)
   t.equal(confirmed.statusCode, 200)

@@ -4,7 +4,8 @@ import { setImmediate } from 'node:timers/promises'
 import bcrypt from 'bcrypt'
 import t, { type Test } from 'tap'
 import { authnTesting, logInWith } from '../../lib/testing/index.js'
-import { movedClock, password } from '../helpers/accounts.js'
+import { clockOf } from '../helpers/clock.js'
+import { password } from '../helpers/accounts.js'
 import { cost } from '../helpers/app.js'
 import { cookiesOf, linesOf, tls } from '../helpers/cookies.js'
 import { setNodeEnv } from '../helpers/environment.js'
@@ -29,7 +30,7 @@ async function remembered(t: Test, cookies: unknown = true, headers: Headers = {
   const clock = stepClock(t)
   const setting = await factorApp(t, { remember }, { cookies }, undefined, { trustProxy: true })
   const { secret, ...enabled } = await setting.enable()
-  clock.ahead(30)
+  clock.advance(30)
   const asked = await setting.post('/login', forms, headers)
   t.equal(asked.statusCode, 202, asked.body)
   const { token } = bodyOf(asked).secondFactor
@@ -67,9 +68,9 @@ t.test('a remembered device is not asked for a code, but its session is not mfa'
   t.equal((await post('/second-factor/enable', body, weak)).statusCode, 401, 'not mfa')
   const confirmed = await post('/login/confirm', { code: codeNow(secret, 1) }, weak)
   t.equal(confirmed.statusCode, 200)
-  clock.ahead(remember - 600)
+  clock.advance(remember - 600)
   t.equal(await ask(), 200, 'log-out and time do not end it')
-  clock.ahead(600)
+  clock.advance(600)
   t.equal(await ask(), 202, 'it has expired')
   t.notMatch(lines.join(''), /eyJ/)
 })
@@ -128,7 +129,7 @@ t.test('several users of one browser are remembered, each for a time of their ow
       table.push({ id, email: address, password: table[0]?.password ?? null, secondFactor: null })
     const user = { email: address, ...(await enable(await logIn(address))) }
     users.push(user)
-    clock.ahead(30)
+    clock.advance(30)
     await rememberMe(user)
   }
   const known = async (): Promise<string[]> => {
@@ -141,21 +142,21 @@ t.test('several users of one browser are remembered, each for a time of their ow
   t.strictSame(await known(), names)
   t.equal(await send('/second-factor/forget-devices', undefined, headers), '204')
   t.strictSame(await known(), names.slice(1), 'the others stay')
-  clock.ahead(30)
+  clock.advance(30)
   await rememberMe(first)
   t.strictSame(await known(), names, 'again, in its own place')
   await add(15)
   t.strictSame(await known(), [email, ...names.slice(2), 'user-15@example.com'], 'five at most')
-  clock.ahead(remember - 150)
+  clock.advance(remember - 150)
   await rememberMe(first)
-  clock.ahead(149)
+  clock.advance(149)
   t.strictSame(await known(), [email, 'user-15@example.com'], 'no one makes another one longer')
 })
 
 t.test('with the longest keys, fewer fit', async (t) => {
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 3072 })
   const rsa = { private: privateKey.export({ type: 'pkcs8', format: 'pem' }) }
-  const clock = movedClock(t)
+  const clock = clockOf(t)
   const { table, post, enable, half, logIn } = await factorApp(
     t,
     { remember },
@@ -166,7 +167,7 @@ t.test('with the longest keys, fewer fit', async (t) => {
     const address = `user-${id}@example.com`
     table.push({ id, email: address, password: table[0]?.password ?? null, secondFactor: null })
     const { secret } = await enable(await logIn(address))
-    clock.ahead(30)
+    clock.advance(30)
     const body = { token: await half(address), code: codeNow(secret), remember: true }
     const response = await post('/login/second-factor', body, { cookie })
     ;({ cookie } = deviceOf(response))

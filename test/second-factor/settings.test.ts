@@ -75,7 +75,7 @@ t.test('the second factor that is on stays until another one is enabled', async 
   const { send, post, half, stored } = setting
   const { headers, secret } = await setting.enable()
   const next = await setUp(setting, headers)
-  clock.ahead(30)
+  clock.advance(30)
   const login = { token: await half(), code: codeNow(secret) }
   t.equal(await send('/login/second-factor', login), '200 tokens', 'the old one works')
   const confirmed = await post('/login/confirm', { code: codeNow(secret, 1) }, headers)
@@ -89,7 +89,7 @@ t.test('the second factor that is on stays until another one is enabled', async 
   t.equal(await send('/second-factor/enable', body, now), expired, 'the setup was used')
   const old = { token, code: codeNow(next.secret, 1) }
   t.equal(await send('/login/second-factor', old), expired, 'a login that began before')
-  clock.ahead(60)
+  clock.advance(60)
   const former = { token: await half(), code: codeNow(secret) }
   t.equal(await send('/login/second-factor', former), invalid, 'the old secret')
   t.equal(await send('/second-factor/disable', undefined, now), '204')
@@ -119,7 +119,7 @@ t.test('a setup is that of its user, and of ten minutes', async (t) => {
     })
     t.equal(statusCode, 401, 'no access token')
   }
-  clock.ahead(601)
+  clock.advance(601)
   t.equal(await enable(await logIn()), expired)
   const later = { token: login, code: codeNow(secret) }
   t.equal(await send('/login/second-factor', later), expired)
@@ -188,7 +188,7 @@ t.test('settings need a fresh login, and the second factor where it is on', asyn
     'a user who has none changes nothing',
   )
   const { headers, secret } = await enable(first)
-  clock.ahead(601)
+  clock.advance(601)
   t.strictSame(
     await ask(headers),
     paths.map(() => stepUp),

@@ -5,7 +5,8 @@ import t, { type Test } from 'tap'
 import { memoryApiKeys } from '../../lib/api-keys/index.js'
 import { authn, basicAuthenticator, type AccountMail, type AuthnOptions } from '../../lib/index.js'
 import { authnTesting, linkWith, logInWith } from '../../lib/testing/index.js'
-import { movedClock, newPassword, password } from '../helpers/accounts.js'
+import { clockOf } from '../helpers/clock.js'
+import { newPassword, password } from '../helpers/accounts.js'
 import { job } from '../helpers/api-keys.js'
 import { basic, bearer, cost, type TestApp } from '../helpers/app.js'
 import { cookiesOf } from '../helpers/cookies.js'
@@ -146,12 +147,12 @@ t.test('a reset between password and code makes the login invalid', async (t) =>
 })
 
 t.test('sessions that are revoked between password and code include the next one', async (t) => {
-  const clock = movedClock(t)
+  const clock = clockOf(t)
   const { half, send, enable } = await factorApp(t, {}, {}, routes)
   const { secret } = await enable()
   const before = await half()
   t.match(await send('/everywhere'), /^200/)
-  clock.ahead(30)
+  clock.advance(30)
   const code = codeNow(secret)
   t.equal(await send(login, { token: before, code }), '401 ERR_AUTH_INVALID_CREDENTIALS')
   const token = await half()
@@ -280,27 +281,27 @@ t.test('a user who changes while the session is stored', async (t) => {
 })
 
 t.test('a login that is older than the process, or than its monotonic clock', async (t) => {
-  const clock = movedClock(t)
+  const clock = clockOf(t)
   const { half, send, enable } = await factorApp(t, {}, {}, routes)
   const { secret, recoveryCodes } = await enable()
   const real = performance.now.bind(performance)
   let behind = 0
   t.intercept(performance, 'now', { value: () => real() - behind })
   t.match(await send('/everywhere'), /^200/)
-  clock.ahead(30)
+  clock.advance(30)
   // The clock of a process that was suspended stands still, while the time goes on.
   const token = await half()
-  clock.ahead(300)
+  clock.advance(300)
   t.equal(await send(login, { token, code: codeNow(secret) }), '200 tokens', 'suspended')
   const revoked = await half()
-  clock.ahead(1)
+  clock.advance(1)
   t.match(await send('/everywhere'), /^200/)
   const code = recoveryCodes[0]
   t.equal(await send(login, { token: revoked, code }), '401 ERR_AUTH_INVALID_CREDENTIALS')
   const { post, ...young } = await factorApp(t)
   const enabled = await young.enable()
   const older = await young.half()
-  clock.ahead(300)
+  clock.advance(300)
   // As in a process that has just begun.
   behind = real()
   const body = { token: older, code: codeNow(enabled.secret) }
@@ -386,7 +387,7 @@ t.test(
 )
 
 t.test('a change of password keeps the level of the session', async (t) => {
-  const clock = movedClock(t)
+  const clock = clockOf(t)
   const levelOf = (response: AnyResponse) => {
     const { value } = cookiesOf(response).find(({ name }) => name.endsWith('token')) ?? {}
     const { auth_time, amr } = claimsIn(String(value))
@@ -402,7 +403,7 @@ t.test('a change of password keeps the level of the session', async (t) => {
   t.equal(weak.statusCode, 200)
   const onDevice = await post('/password/change', body, sessionOf(weak))
   t.equal(answerOf(onDevice), '401 ERR_AUTH_INSUFFICIENT_AUTHENTICATION', 'a remembered device')
-  clock.ahead(60)
+  clock.advance(60)
   const changed = await post('/password/change', body, sessionOf(strong))
   t.equal(changed.statusCode, 200)
   t.strictSame(levelOf(changed), levelOf(strong))

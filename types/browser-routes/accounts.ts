@@ -24,7 +24,7 @@ declare module '../browser.js' {
     'password/reset': Pick<AccountFields, 'token' | 'password'>
     /** Sends a link to set the first password, soon after a login. */
     'password/set': object
-    /** Replaces the password, or sets the first one with the token of a link; and all sessions of the user by a new one. */
+    /** Replaces the password, or sets the first one by the token of a link. All sessions are revoked, and a new one begins. */
     'password/change': Pick<AccountFields, 'password'> & Partial<Omit<AccountFields, 'email'>>
     /** Sends a link to a new address. */
     'email/change': Pick<AccountFields, 'email' | 'currentPassword'>

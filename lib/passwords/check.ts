@@ -25,10 +25,12 @@ export interface Checked {
  * same work, whatever is wrong with the credentials.
  *
  * @param validAfter - of a user: from when on its tokens are valid, in seconds since 1970
+ * @param findFirst - finds the user whose password is checked
  */
 export function createCredentialCheck(
   tools: CheckTools,
   validAfter: (user: object) => number = () => 0,
+  findFirst = findUserOf,
 ) {
   const { passwordField, hashing, cache } = tools
   const hashOf = createHashReader(tools)
@@ -59,7 +61,7 @@ export function createCredentialCheck(
     if (!isUsableName(username)) throw rejection('auth.invalid-credentials')
     const attempt = new Attempt(tools, username, password, request)
     await attempt.rejectIfThrottled()
-    const user = await find(username, request)
+    const user = await findFirst(tools, username, request).catch(asUnknown(request))
     const isClosed = user !== null && tools.isClosed?.(user) === true
     const stored = user === null || isClosed ? null : hashOf(user, request)
     const start = user === null ? 0 : validAfter(user)

@@ -6,6 +6,7 @@ import { isThenable } from '../common/objects.js'
 import { withTimeout } from '../common/timeout.js'
 import type { ResolvedOptions } from '../options/resolve.js'
 import type { JwtAuthenticatorOptions } from '../../types/options.js'
+import type { MessageKey } from '../../types/messages.js'
 import type { JwtClaims } from '../../types/request-extra.js'
 import type { UserService } from '../../types/user-service.js'
 
@@ -51,6 +52,37 @@ export async function findUserOf(
 ): Promise<Found> {
   return findUser(userService as UserService, name, request, userServiceTimeout)
 }
+
+/** A method of a user service of the package: it finds users who may not log in too, after {@link refuse}. */
+export const kFindForLogin: unique symbol = Symbol('fastify-authn.find-for-login')
+
+const refused = new WeakMap<object, MessageKey>()
+
+/** From now on, {@link requireAllowed} rejects this object of a user. */
+export function refuse(user: object, key: MessageKey): void {
+  refused.set(user, key)
+}
+
+export const isRefused = (user: object): boolean => refused.has(user)
+
+/** @throws AuthenticationError for a user who may not log in, and who has proved who they are */
+export function requireAllowed(user: object): void {
+  const key = refused.get(user)
+  if (key !== undefined) throw rejection(key)
+}
+
+/** {@link findUserOf} for a user who is about to prove who they are: the end of a login calls {@link requireAllowed}. */
+export async function findForLogin(
+  options: Pick<ResolvedOptions, 'userService' | 'userServiceTimeout'>,
+  name: string | number,
+  request: FastifyRequest,
+): Promise<Found> {
+  const { [kFindForLogin]: find } = options.userService as ForLogins
+  const userService = find === undefined ? options.userService : { findByUsername: find }
+  return findUserOf({ ...options, userService }, name, request)
+}
+
+type ForLogins = UserService & { readonly [kFindForLogin]?: UserService['findByUsername'] }
 
 /** Before a client has proved who it is, a user whom the app rejects counts as unknown, and only the log tells. */
 export const asUnknown =

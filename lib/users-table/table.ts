@@ -1,0 +1,86 @@
+import type { FastifyBaseLogger } from 'fastify'
+import { onceAMinute } from '../common/once-a-minute.js'
+import { faultOf, isAuthenticationError, isUsageError, rejection } from '../errors/errors.js'
+import { emailOf } from '../mail/email.js'
+import { kFindForLogin, refuse } from '../users/user.js'
+import { isUserId } from './rules.js'
+import type { UserRow, UserStore, UserStoreFactory } from '../../types/users.js'
+import type { UserService } from '../../types/user-service.js'
+
+/** A store and its user service, which all registrations with this store share: their users are the same. */
+export interface UserTable {
+  readonly service: UserService<UserRow>
+  /** Of the first registration. */
+  log?: FastifyBaseLogger
+  /** Calls the store. @throws (rejects) ERR_AUTH_STORE_UNAVAILABLE, AuthenticationFault ERR_AUTH_USERS */
+  ask<T>(work: (store: UserStore) => Promise<T>): Promise<T>
+}
+
+const tables = new WeakMap<UserStoreFactory, UserTable>()
+
+export function userTableOf(factory: UserStoreFactory): UserTable {
+  const table = tables.get(factory) ?? openTable(factory)
+  tables.set(factory, table)
+  return table
+}
+
+function openTable(factory: UserStoreFactory): UserTable {
+  const store = factory.open()
+  const isLogDue = onceAMinute()
+  const failed = (error: unknown): unknown => {
+    if (isAuthenticationError(error) || isUsageError(error)) return error
+    const { code, message } = problemOf(error)
+    if (!isUnavailable(code))
+      return faultOf('ERR_AUTH_USERS', Object.assign(new Error(message), { code }))
+    if (isLogDue()) table.log?.error({ code, reason: message }, 'The store of users is unavailable')
+    return rejection('auth.overloaded', { code: 'ERR_AUTH_STORE_UNAVAILABLE', retryAfter: 2 })
+  }
+  const find = async (name: string | number): Promise<UserRow | null> => {
+    if (typeof name !== 'string') return null
+    if (isUserId(name)) return table.ask((each) => each.find(name))
+    const email = name.includes('@') ? emailOf(name) : null
+    return email === null ? null : table.ask((each) => each.findByEmail(email))
+  }
+  const service = {
+    async findByUsername(name: string | number) {
+      const user = await find(name)
+      return user === null || user.disabledAt === null ? user : null
+    },
+    async [kFindForLogin](name: string | number) {
+      const user = await find(name)
+      if (user !== null && user.disabledAt !== null) refuse(user, 'auth.account-disabled')
+      return user
+    },
+    updatePasswordHash: (user: UserRow, password: string, previous: string) =>
+      table.ask((each) => each.swap(user.id, { password }, { password: previous })),
+  }
+  const table: UserTable = {
+    service,
+    async ask(work) {
+      try {
+        return await work(store)
+      } catch (error) {
+        throw failed(error)
+      }
+    },
+  }
+  return table
+}
+
+/** Errors of drivers without a SQLSTATE are those of connections. */
+const isSqlState = (code: unknown): code is string =>
+  typeof code === 'string' && /^(?=.*\d)[\dA-Z]{5}$/.test(code)
+
+/** Connection exception, insufficient resources, operator intervention. */
+const isUnavailable = (code: string | undefined): boolean =>
+  code === undefined || /^(?:08|53|57)/.test(code)
+
+/** What a log may have of an error: drivers put values into other members, and PostgreSQL at the end of some messages. */
+function problemOf(error: unknown) {
+  const { code, cause, message } = Object(error) as Record<'code' | 'cause' | 'message', unknown>
+  const ofCause = (Object(cause) as { code?: unknown }).code
+  return {
+    code: [code, ofCause].find(isSqlState),
+    message: String(message ?? error).replace(/: ".*$/s, ': …'),
+  }
+}

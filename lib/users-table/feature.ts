@@ -5,7 +5,6 @@ import { identityRoutes } from './identities.js'
 import { UserTools } from './tools.js'
 import type { Feature, FeatureContext } from '../feature.js'
 import type { ResolvedUsers } from './options.js'
-import type { ResolvedLogin } from '../options/resolve.js'
 
 export { resolve, schema } from './options.js'
 export { supply } from './supply.js'
@@ -28,7 +27,7 @@ export function create(context: FeatureContext<ResolvedUsers>): Feature {
     },
     routes(registration) {
       if (loginWith === undefined || login === false) return []
-      return identityRoutes(tools, registration, (login as ResolvedLogin).path)
+      return identityRoutes(tools, registration, login.path)
     },
     testing: tools,
   }

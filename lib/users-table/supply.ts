@@ -56,6 +56,8 @@ export function supply(given: AuthnOptions): AuthnOptions {
   const { users, login, accounts, loginWith, secondFactor, passkeys } = given
   const table = userTableOf((users as UsersOptions).store)
   const subject = (user: UserRow): string => user.id
+  // Browsers withhold strict cookies at the callback of a link, which startup rejects.
+  const mayLink = declaredProperty(Object(given.cookies) as object, 'sameSite') !== 'strict'
   const forFactors = {
     update: (user: UserRow, after: string | null, before: string | null) =>
       table.ask((store) => store.swap(user.id, { secondFactor: after }, { secondFactor: before })),
@@ -64,7 +66,7 @@ export function supply(given: AuthnOptions): AuthnOptions {
     userService: table.service,
     login: login === false ? false : completed(login ?? {}, { usernameField: 'email', subject }),
     accounts: completed(accounts, forAccounts(table, accounts?.remove)),
-    loginWith: byName(loginWith, (provider) => forProvider(table, provider)),
+    loginWith: byName(loginWith, (provider) => forProvider(table, provider, mayLink)),
     secondFactor: completed(secondFactor, forFactors),
     passkeys: completed(passkeys, forPasskeys(table, waysOf(given))),
   }
@@ -94,12 +96,12 @@ function forAccounts({ ask }: UserTable, remove: unknown): Members {
 
 const secretsOf = ({ email, passwordHash: password }: AccountValues) => ({ email, password })
 
-function forProvider({ ask }: UserTable, provider: string): Members {
+function forProvider({ ask }: UserTable, provider: string, mayLink: boolean): Members {
   const username: LoginProviderOptions['username'] = (claims, request) =>
     toolsFor(request).ofProvider(provider, claims, request)
   const link: LoginProviderOptions<UserRow>['link'] = ({ iss: issuer, sub: subject }, { id }) =>
     ask((store) => store.link(id, { provider, issuer, subject }))
-  return { username, link }
+  return { username, ...(mayLink && { link }) }
 }
 
 function forPasskeys({ ask }: UserTable, ways: WaysIn): Members {

@@ -129,7 +129,7 @@ function memoryStore(columns: readonly string[] | null): UserStore {
       if (entry === undefined || left.length === entry.identities.length) return 'unknown'
       return settle({ ...entry, identities: left }, ways, entry)
     },
-    passkeys: async (id) => structuredClone(entries.get(id)?.passkeys ?? []) as Passkey[],
+    passkeys: async (id) => structuredClone(entries.get(id)?.passkeys ?? []),
     async addPasskey(id, passkey) {
       if (withPasskey(passkey.id) !== undefined) return false
       return change(id, (entry) => {

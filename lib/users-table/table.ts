@@ -30,8 +30,7 @@ function openTable(factory: UserStoreFactory): UserTable {
   const failed = (error: unknown): unknown => {
     if (isAuthenticationError(error) || isUsageError(error)) return error
     const { code, message } = problemOf(error)
-    if (!isUnavailable(code))
-      return faultOf('ERR_AUTH_USERS', Object.assign(new Error(message), { code }))
+    if (!isUnavailable(code)) return faultOf('ERR_AUTH_USERS', new Error(`${message} (${code})`))
     if (isLogDue()) table.log?.error({ code, reason: message }, 'The store of users is unavailable')
     return rejection('auth.overloaded', { code: 'ERR_AUTH_STORE_UNAVAILABLE', retryAfter: 2 })
   }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { isPlain, withoutUndefined } from '../common/objects.js'
+import { withoutUndefined } from '../common/objects.js'
 import { AuthnUsageError, faultOf, rejection, rejectionOrFault } from '../errors/errors.js'
 import { channelOf } from '../events.js'
 import { emailOf } from '../mail/email.js'
@@ -84,8 +84,7 @@ export class UserTools {
   async columnsOf(account: NewUserAccount, request: FastifyRequest): Promise<Named & UserColumns> {
     const { given } = this.resolved
     try {
-      const columns: unknown = (await given.newUser?.(account, request)) ?? {}
-      if (!isPlain(columns)) throw new TypeError('users.newUser() returned no plain object.')
+      const columns: Record<string, unknown> = { ...(await given.newUser?.(account, request)) }
       if (columns.roles !== undefined && account.admin === undefined)
         throw new TypeError(
           'users.newUser() returned "roles", which an admin gives. Leave them out, or set them by app.authn.users.update().',

@@ -203,8 +203,8 @@ t.test('a deletion by the user takes all along, and events have the request', as
     /^401/,
     'with a passkey',
   )
-  const [{ id: passkey = '' } = {}] = await store.passkeys(id)
-  await store.removePasskey(id, passkey, null)
+  const [passkey] = await store.passkeys(id)
+  await store.removePasskey(id, String(passkey?.id), null)
   t.equal(await send('/account/delete', { currentPassword: newPassword }, headers), '204')
   t.match(seen, [
     { action: 'removed', sub: id, registration: '/', request: { url: '/account/delete' } },

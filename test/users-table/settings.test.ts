@@ -125,7 +125,7 @@ t.test('what the app gives itself takes precedence, and is called on its object'
 
 t.test('Basic alone', async (t) => {
   const options = { users: { store: memoryUsers() }, hashing: { cost }, authenticator: 'basic' }
-  const app = await appWith(t, options as AuthnOptions, (app) => {
+  const app = await appWith(t, options, (app) => {
     app.get('/me', { config: { auth: true } }, (request) => request.user)
   })
   await app.authn.users.create({ email: 'dora@example.com', password: newPassword }, null)

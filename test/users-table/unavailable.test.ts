@@ -3,7 +3,7 @@ import t from 'tap'
 import { newPassword } from '../helpers/accounts.js'
 import { answerOf } from '../helpers/client.js'
 import { usersApp, watchedStore } from '../helpers/users-app.js'
-import type { UserStore } from '../../lib/index.js'
+import type { AuthenticationErrorLike, UserStore } from '../../lib/index.js'
 
 const failing = () => {
   let error: unknown = null
@@ -40,7 +40,7 @@ t.test('a store that is away is a 503 everywhere, another failure a 500', async 
     answerOf((await provide('1')).response),
     await app.authn.users
       .find(id)
-      .then(String, ({ statusCode, code }: Record<string, unknown>) => `${statusCode} ${code}`),
+      .then(String, ({ statusCode, code }: AuthenticationErrorLike) => `${statusCode} ${code}`),
   ]
   for (const code of [undefined, '08006', '57P01', 'EPIPE']) {
     failWith(driverError(code))

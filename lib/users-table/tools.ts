@@ -5,7 +5,6 @@ import { AuthnUsageError, faultOf, rejection, rejectionOrFault } from '../errors
 import { channelOf } from '../events.js'
 import { emailOf } from '../mail/email.js'
 import { registrationOf } from '../request/registration.js'
-import { refuse, requireAllowed } from '../users/user.js'
 import { areRoles, isOwnColumn, isStorable, isUserId, isUserName } from './rules.js'
 import type { ResolvedUsers } from './options.js'
 import type { FeatureContext } from '../feature.js'
@@ -147,8 +146,7 @@ export class UserTools {
     const email = isVerified === true && typeof text === 'string' ? emailOf(text) : null
     const isTaken = async () => email !== null && (await this.findByEmail(email)) !== null
     const enter = (user: UserRow): string => {
-      if (user.disabledAt !== null) refuse(user, 'auth.account-disabled')
-      requireAllowed(user)
+      if (user.disabledAt !== null) throw rejection('auth.account-disabled')
       return user.id
     }
     const user = await known()

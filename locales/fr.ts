@@ -40,7 +40,7 @@ export const fr = {
     'Il existe un compte avec cette adresse. Connectez-vous à ce compte, puis associez-y le fournisseur.',
   'auth.account-disabled': 'Ce compte est suspendu. Veuillez contacter l’assistance.',
   'auth.identity-last':
-    'C’est votre seul moyen de vous connecter. Veuillez d’abord définir un mot de passe ou ajouter une clé d’accès.',
+    'C’est votre seul moyen de vous connecter. Définissez d’abord un mot de passe ou une clé d’accès.',
   'auth.own-account': 'Pour votre propre compte, un autre administrateur doit le faire.',
   'auth.not-found': 'Cet élément n’existe pas.',
 } satisfies Partial<Catalogue>

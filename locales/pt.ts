@@ -37,7 +37,7 @@ export const pt = {
     'Já existe uma conta com este endereço. Inicie sessão nela e associe aí o fornecedor.',
   'auth.account-disabled': 'Esta conta está suspensa. Contacte o apoio técnico.',
   'auth.identity-last':
-    'Esta é a sua única forma de iniciar sessão. Defina primeiro uma palavra-passe ou adicione uma chave de acesso.',
+    'Só assim pode iniciar sessão. Defina primeiro uma palavra-passe ou adicione uma chave de acesso.',
   'auth.own-account': 'Para a sua própria conta, outro administrador tem de o fazer.',
   'auth.not-found': 'Isto não existe.',
 } satisfies Partial<Catalogue>

@@ -1,10 +1,15 @@
 import type { FastifyRequest } from 'fastify'
-import type { NewAccount } from './accounts.js'
+import type { AccountsOptions, NewAccount } from './accounts.js'
+import type { ApiKeysOptions } from './api-keys.js'
 import type { OfRegistration } from './events.js'
-import type { IdTokenClaims } from './login-with.js'
+import type { LoginOptions } from './login.js'
+import type { IdTokenClaims, LoginProviderOptions } from './login-with.js'
 import type { AuthMark } from './marks.js'
-import type { Passkey } from './passkeys.js'
-import type { AuthUser } from './user-service.js'
+import type { AuthnOptions } from './options.js'
+import type { Passkey, PasskeysOptions } from './passkeys.js'
+import type { ResourceServerOptions } from './resource.js'
+import type { SecondFactorOptions } from './second-factor.js'
+import type { AuthUser, StoredUser } from './user-service.js'
 
 /** A user of the table, as `request.user` shows it: for `interface AuthUser extends TableUser {}`. */
 export interface TableUser {
@@ -234,10 +239,100 @@ declare module './accounts.js' {
   }
 }
 
+/** The user that functions of options get beside `users`: the row, with the fields that the app has declared. */
+export type StoredTableUser = UserRow & StoredUser
+
+/** Options with members that the table supplies, and without those that it replaces. */
+type BesideUsers<Options, Supplied extends keyof Options, Replaced extends keyof Options> = Omit<
+  Options,
+  Supplied | Replaced
+> &
+  Partial<Pick<Options, Supplied>>
+
+/** {@link LoginOptions} beside `users`, where the `sub` of a user is the id. */
+export interface LoginBesideUsers<Stored extends object> extends BesideUsers<
+  LoginOptions<Stored>,
+  never,
+  'subject'
+> {}
+
+/** {@link AccountsOptions} beside `users`. */
+export interface AccountsBesideUsers<Stored extends object> extends BesideUsers<
+  AccountsOptions<Stored>,
+  'create' | 'update',
+  'remove' | 'emailField'
+> {
+  /** `true` adds the route that deletes the account. A function deletes it in place of the table. Default: no route. */
+  remove?: true | AccountsOptions<Stored>['remove']
+}
+
+/** {@link LoginProviderOptions} beside `users`. */
+export interface ProviderBesideUsers<Stored extends object> extends BesideUsers<
+  LoginProviderOptions<Stored>,
+  'username' | 'link',
+  never
+> {}
+
+/** {@link SecondFactorOptions} beside `users`. */
+export interface SecondFactorBesideUsers<Stored extends object> extends BesideUsers<
+  SecondFactorOptions<Stored>,
+  'update',
+  'field'
+> {}
+
+/** {@link PasskeysOptions} beside `users`. */
+export interface PasskeysBesideUsers<Stored extends object> extends BesideUsers<
+  PasskeysOptions<Stored>,
+  'list' | 'add' | 'update' | 'remove',
+  never
+> {}
+
+/** The options whose type is another one beside `users`. */
+export interface OptionsBesideUsers<Stored extends object> {
+  /** A table of users, which supplies members of other options. */
+  users: UsersOptions
+  /** Not beside `users`. */
+  userService?: undefined
+  /** Not beside `users`. */
+  passwordField?: undefined
+  /** The login route; `false` for none. */
+  login?: LoginBesideUsers<Stored> | false | undefined
+  /** Sign-up, forgotten passwords, and changes of password and address. Default: none. */
+  accounts?: AccountsBesideUsers<Stored> | undefined
+  /** OpenID providers with which users log in, by their names. Default: none. */
+  loginWith?: Readonly<Record<string, ProviderBesideUsers<Stored>>> | undefined
+  /** Codes of an authenticator app. Default: none. */
+  secondFactor?: SecondFactorBesideUsers<Stored> | undefined
+  /** Log-in with passkeys. Default: none. */
+  passkeys?: PasskeysBesideUsers<Stored> | undefined
+  /** API keys. Default: none. */
+  apiKeys?: Omit<ApiKeysOptions<Stored>, 'user'> | undefined
+}
+
+/** {@link AuthnOptions} with `users`. */
+export interface UserTableOptions<Stored extends object = StoredTableUser>
+  extends Omit<AuthnOptions<Stored>, keyof OptionsBesideUsers<Stored>>,
+    OptionsBesideUsers<Stored> {}
+
+/** {@link ResourceServerOptions} with `users`. */
+export interface UserTableResourceOptions<Stored extends object = StoredTableUser>
+  extends Omit<ResourceServerOptions<Stored>, keyof OptionsBesideUsers<Stored>>,
+    OptionsBesideUsers<Stored> {}
+
+/** The options that the plugin takes with `users`: one of the shapes. */
+export type AnyUserTableOptions<Stored extends object = StoredTableUser> =
+  UserTableOptions<Stored> | UserTableResourceOptions<Stored>
+
 declare module './options.js' {
   interface AuthnOptions<Stored extends object> {
-    /** A table of users, in place of `userService`. Default: none. */
-    users?: UsersOptions | undefined
+    /** A table of users: see {@link UserTableOptions}. */
+    users?: undefined
+  }
+  interface AuthnOptionShapes<Stored extends object> {
+    /** With `users`. */
+    users: UserTableOptions<Stored>
+    /** With both. */
+    'users and resource': UserTableResourceOptions<Stored>
   }
 }
 

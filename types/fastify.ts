@@ -54,7 +54,7 @@ declare module 'fastify' {
      */
     <Stored extends StoredUser & object = UnstatedUser>(
       plugin: AuthnPlugin | Promise<{ default: AuthnPlugin }>,
-      opts: FastifyRegisterOptions<AnyAuthnOptions<Stored>>,
+      opts: FastifyRegisterOptions<AnyAuthnOptions<Stored> | AnyUserTableOptions<Stored>>,
     ): T
   }
 

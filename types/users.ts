@@ -243,80 +243,60 @@ declare module './accounts.js' {
 export type StoredTableUser = UserRow & StoredUser
 
 /** Options with members that the table supplies, and without those that it replaces. */
-type BesideUsers<Options, Supplied extends keyof Options, Replaced extends keyof Options> = Omit<
+type BesideUsers<
   Options,
-  Supplied | Replaced
-> &
-  Partial<Pick<Options, Supplied>>
+  Supplied extends keyof Options,
+  Replaced extends keyof Options = never,
+> = Omit<Options, Supplied | Replaced> & Partial<Pick<Options, Supplied>>
 
-/** {@link LoginOptions} beside `users`, where the `sub` of a user is the id. */
-export interface LoginBesideUsers<Stored extends object> extends BesideUsers<
-  LoginOptions<Stored>,
-  never,
-  'subject'
+/** An entry of the option `loginWith` beside `users`. */
+export interface ProviderBesideUsers<Stored extends object> extends BesideUsers<
+  LoginProviderOptions<Stored>,
+  'username' | 'link'
 > {}
 
-/** {@link AccountsOptions} beside `users`. */
+/** The option `accounts` beside `users`. */
 export interface AccountsBesideUsers<Stored extends object> extends BesideUsers<
   AccountsOptions<Stored>,
   'create' | 'update',
   'remove' | 'emailField'
 > {
-  /** `true` adds the route that deletes the account. A function deletes it in place of the table. Default: no route. */
+  /** Deletes an account; `true`: from the table. Without it there is no route that does. */
   remove?: true | AccountsOptions<Stored>['remove']
 }
 
-/** {@link LoginProviderOptions} beside `users`. */
-export interface ProviderBesideUsers<Stored extends object> extends BesideUsers<
-  LoginProviderOptions<Stored>,
-  'username' | 'link',
-  never
-> {}
-
-/** {@link SecondFactorOptions} beside `users`. */
-export interface SecondFactorBesideUsers<Stored extends object> extends BesideUsers<
-  SecondFactorOptions<Stored>,
-  'update',
-  'field'
-> {}
-
-/** {@link PasskeysOptions} beside `users`. */
-export interface PasskeysBesideUsers<Stored extends object> extends BesideUsers<
-  PasskeysOptions<Stored>,
-  'list' | 'add' | 'update' | 'remove',
-  never
-> {}
-
-/** The options whose type is another one beside `users`. */
+/** The options that have another type beside `users`. */
 export interface OptionsBesideUsers<Stored extends object> {
-  /** A table of users, which supplies members of other options. */
+  /** The table of users, which supplies members of other options. */
   users: UsersOptions
-  /** Not beside `users`. */
+  /** Not allowed beside `users`. */
   userService?: undefined
-  /** Not beside `users`. */
+  /** Not allowed beside `users`. */
   passwordField?: undefined
-  /** The login route; `false` for none. */
-  login?: LoginBesideUsers<Stored> | false | undefined
-  /** Sign-up, forgotten passwords, and changes of password and address. Default: none. */
+  /** The login route; `false` for none. The `sub` of a user is the id. */
+  login?: BesideUsers<LoginOptions<Stored>, never, 'subject'> | false | undefined
+  /** See {@link AuthnOptions.accounts}. */
   accounts?: AccountsBesideUsers<Stored> | undefined
-  /** OpenID providers with which users log in, by their names. Default: none. */
+  /** See {@link AuthnOptions.loginWith}. */
   loginWith?: Readonly<Record<string, ProviderBesideUsers<Stored>>> | undefined
-  /** Codes of an authenticator app. Default: none. */
-  secondFactor?: SecondFactorBesideUsers<Stored> | undefined
-  /** Log-in with passkeys. Default: none. */
-  passkeys?: PasskeysBesideUsers<Stored> | undefined
-  /** API keys. Default: none. */
+  /** See {@link AuthnOptions.secondFactor}. */
+  secondFactor?: BesideUsers<SecondFactorOptions<Stored>, 'update', 'field'> | undefined
+  /** See {@link AuthnOptions.passkeys}. */
+  passkeys?: BesideUsers<PasskeysOptions<Stored>, 'list' | 'add' | 'update' | 'remove'> | undefined
+  /** See {@link AuthnOptions.apiKeys}. */
   apiKeys?: Omit<ApiKeysOptions<Stored>, 'user'> | undefined
 }
 
 /** {@link AuthnOptions} with `users`. */
 export interface UserTableOptions<Stored extends object = StoredTableUser>
-  extends Omit<AuthnOptions<Stored>, keyof OptionsBesideUsers<Stored>>,
+  extends
+    Omit<AuthnOptions<Stored>, keyof OptionsBesideUsers<Stored>>,
     OptionsBesideUsers<Stored> {}
 
 /** {@link ResourceServerOptions} with `users`. */
 export interface UserTableResourceOptions<Stored extends object = StoredTableUser>
-  extends Omit<ResourceServerOptions<Stored>, keyof OptionsBesideUsers<Stored>>,
+  extends
+    Omit<ResourceServerOptions<Stored>, keyof OptionsBesideUsers<Stored>>,
     OptionsBesideUsers<Stored> {}
 
 /** The options that the plugin takes with `users`: one of the shapes. */
@@ -327,12 +307,6 @@ declare module './options.js' {
   interface AuthnOptions<Stored extends object> {
     /** A table of users: see {@link UserTableOptions}. */
     users?: undefined
-  }
-  interface AuthnOptionShapes<Stored extends object> {
-    /** With `users`. */
-    users: UserTableOptions<Stored>
-    /** With both. */
-    'users and resource': UserTableResourceOptions<Stored>
   }
 }
 

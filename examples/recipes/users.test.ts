@@ -57,10 +57,8 @@ t.test('people sign up, and an admin suspends one of them', async (t) => {
 t.test('a device is removed by its user alone', async (t) => {
   const [one, two] = ['erik@shop.example', 'fred@shop.example']
   for (const email of [one, two]) await app.authn.users.create({ email, password }, null)
-  const [erik, other, fred] = [one, one, two].map((email) => post('/login', { email, password }))
-  const [cookie, phone, stranger] = (await Promise.all([erik, other, fred])).map((each) =>
-    cookieOf(each as LightMyRequestResponse),
-  )
+  const logIn = async (email: string) => cookieOf(await post('/login', { email, password }))
+  const [cookie, phone, stranger] = [await logIn(one), await logIn(one), await logIn(two)]
   const all = (await get('/devices', cookie)).json<{ sid: string }[]>()
   t.equal(all.length, 2)
   for (const { sid } of all)

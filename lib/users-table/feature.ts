@@ -1,5 +1,6 @@
 import { isProduction } from '../common/production.js'
 import { requireOptions } from '../options/check.js'
+import { adminRoutes } from './admin.js'
 import { usersApi } from './api.js'
 import { identityRoutes } from './identities.js'
 import { UserTools } from './tools.js'
@@ -26,8 +27,10 @@ export function create(context: FeatureContext<ResolvedUsers>): Feature {
       hiddenFields.add('secondFactor').add('disabledAt')
     },
     routes(registration) {
-      if (loginWith === undefined || login === false) return []
-      return identityRoutes(tools, registration, login.path)
+      return [
+        ...(loginWith && login ? identityRoutes(tools, registration, login.path) : []),
+        ...(resolved.admin ? adminRoutes(tools, registration, resolved.admin) : []),
+      ]
     },
     testing: tools,
   }

@@ -13,7 +13,7 @@ interface Body {
   readonly subject: string
 }
 
-interface Tools {
+export interface Tools {
   readonly users: UserTools
   readonly registration: Registration
   readonly resolved: { readonly routeOptions: object }

@@ -5,7 +5,7 @@ import { rejection } from '../errors/errors.js'
 import { channelOf } from '../events.js'
 import { finishLogin } from '../login/finish.js'
 import { noClaims } from '../login/token.js'
-import { asUnknown, findForLogin, isRefused } from '../users/user.js'
+import { asUnknown, findForLogin, refused } from '../users/user.js'
 import type { HandleOf } from '../login/feature-routes.js'
 import { requireAlive } from '../login/proof.js'
 import { linkInvalid, accountDigest, type OpenedLink, type LinkPurpose } from './links.js'
@@ -64,10 +64,8 @@ export const signUp: Handle = async (tools, body, request, reply) => {
   const email = await recipientOf(tools, body, request, 'sign-up')
   mails.later(reply, async () => {
     const account = await tools.find(email, request, findForLogin).catch(asUnknown(request))
-    if (account !== null)
-      return isRefused(account.user)
-        ? undefined
-        : tools.sendReset('account-exists', account, request)
+    if (account !== null && refused.has(account.user)) return undefined
+    if (account !== null) return tools.sendReset('account-exists', account, request)
     if (!(await mails.hasRoom(mails.limits.mailbox(email), request, 'sign-up'))) return undefined
     return mails.send(request, 'sign-up', email, null, tools.links.make('sign-up', { email }))
   })

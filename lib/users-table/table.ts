@@ -2,7 +2,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { onceAMinute } from '../common/once-a-minute.js'
 import { faultOf, isAuthenticationError, isUsageError, rejection } from '../errors/errors.js'
 import { emailOf } from '../mail/email.js'
-import { kFindForLogin, refuse } from '../users/user.js'
+import { kFindForLogin, refused } from '../users/user.js'
 import { isUserId } from './rules.js'
 import type { UserRow, UserStore, UserStoreFactory } from '../../types/users.js'
 import type { UserService } from '../../types/user-service.js'
@@ -30,8 +30,7 @@ function openTable(factory: UserStoreFactory): UserTable {
   const failed = (error: unknown): unknown => {
     if (isAuthenticationError(error) || isUsageError(error)) return error
     const { code, message } = problemOf(error)
-    if (!isUnavailable(code))
-      return faultOf('ERR_AUTH_USERS', Object.assign(new Error(message), { code }))
+    if (!isUnavailable(code)) return faultOf('ERR_AUTH_USERS', new Error(`${message} (${code})`))
     if (isLogDue()) table.log?.error({ code, reason: message }, 'The store of users is unavailable')
     return rejection('auth.overloaded', { code: 'ERR_AUTH_STORE_UNAVAILABLE', retryAfter: 2 })
   }
@@ -48,8 +47,11 @@ function openTable(factory: UserStoreFactory): UserTable {
     },
     async [kFindForLogin](name: string | number) {
       const user = await find(name)
-      if (user !== null && user.disabledAt !== null) refuse(user, 'auth.account-disabled')
-      return user
+      if (user === null || user.disabledAt === null) return user
+      // A store may return the same object again when the user is enabled.
+      const copy = { ...user }
+      refused.set(copy, 'auth.account-disabled')
+      return copy
     },
     updatePasswordHash: (user: UserRow, password: string, previous: string) =>
       table.ask((each) => each.swap(user.id, { password }, { password: previous })),

@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { isPlain, withoutUndefined } from '../common/objects.js'
+import { withoutUndefined } from '../common/objects.js'
 import { AuthnUsageError, faultOf, rejection, rejectionOrFault } from '../errors/errors.js'
 import { channelOf } from '../events.js'
 import { emailOf } from '../mail/email.js'
 import { registrationOf } from '../request/registration.js'
-import { refuse, requireAllowed } from '../users/user.js'
 import { areRoles, isOwnColumn, isStorable, isUserId, isUserName } from './rules.js'
 import type { ResolvedUsers } from './options.js'
 import type { FeatureContext } from '../feature.js'
@@ -84,8 +83,7 @@ export class UserTools {
   async columnsOf(account: NewUserAccount, request: FastifyRequest): Promise<Named & UserColumns> {
     const { given } = this.resolved
     try {
-      const columns: unknown = (await given.newUser?.(account, request)) ?? {}
-      if (!isPlain(columns)) throw new TypeError('users.newUser() returned no plain object.')
+      const columns: Record<string, unknown> = { ...(await given.newUser?.(account, request)) }
       if (columns.roles !== undefined && account.admin === undefined)
         throw new TypeError(
           'users.newUser() returned "roles", which an admin gives. Leave them out, or set them by app.authn.users.update().',
@@ -148,8 +146,7 @@ export class UserTools {
     const email = isVerified === true && typeof text === 'string' ? emailOf(text) : null
     const isTaken = async () => email !== null && (await this.findByEmail(email)) !== null
     const enter = (user: UserRow): string => {
-      if (user.disabledAt !== null) refuse(user, 'auth.account-disabled')
-      requireAllowed(user)
+      if (user.disabledAt !== null) throw rejection('auth.account-disabled')
       return user.id
     }
     const user = await known()

@@ -53,25 +53,15 @@ export async function findUserOf(
   return findUser(userService as UserService, name, request, userServiceTimeout)
 }
 
-/** A method of a user service of the package: it finds users who may not log in too, after {@link refuse}. */
+/** Users who may not log in, with the message for them at the end of a login: before, they have not proved who they are. */
+export const refused = new WeakMap<object, MessageKey>()
+
+/** A method of a user service of the package: it finds the users in {@link refused} too. */
 export const kFindForLogin: unique symbol = Symbol('fastify-authn.find-for-login')
 
-const refused = new WeakMap<object, MessageKey>()
+type ForLogins = UserService & { readonly [kFindForLogin]?: UserService['findByUsername'] }
 
-/** From now on, {@link requireAllowed} rejects this object of a user. */
-export function refuse(user: object, key: MessageKey): void {
-  refused.set(user, key)
-}
-
-export const isRefused = (user: object): boolean => refused.has(user)
-
-/** @throws AuthenticationError for a user who may not log in, and who has proved who they are */
-export function requireAllowed(user: object): void {
-  const key = refused.get(user)
-  if (key !== undefined) throw rejection(key)
-}
-
-/** {@link findUserOf} for a user who is about to prove who they are: the end of a login calls {@link requireAllowed}. */
+/** {@link findUserOf} for a user who is about to prove who they are. */
 export async function findForLogin(
   options: Pick<ResolvedOptions, 'userService' | 'userServiceTimeout'>,
   name: string | number,
@@ -81,8 +71,6 @@ export async function findForLogin(
   const userService = find === undefined ? options.userService : { findByUsername: find }
   return findUserOf({ ...options, userService }, name, request)
 }
-
-type ForLogins = UserService & { readonly [kFindForLogin]?: UserService['findByUsername'] }
 
 /** Before a client has proved who it is, a user whom the app rejects counts as unknown, and only the log tells. */
 export const asUnknown =

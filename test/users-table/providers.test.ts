@@ -4,16 +4,16 @@ import t from 'tap'
 import { memoryUsers } from '../../lib/users-table/index.js'
 import { jarOf } from '../helpers/accounts.js'
 import { answerOf } from '../helpers/client.js'
-import { AuthenticationError } from '../../lib/index.js'
+import { AuthenticationError, type NewUserAccount } from '../../lib/index.js'
 import { issuers, usersApp, watchedStore } from '../helpers/users-app.js'
 
 const verified = { email: ' Dora@Example.com', email_verified: true }
 
 t.test('a first login makes a user, and later ones find it', async (t) => {
   const { app, provide, actions } = await usersApp(t, {
-    newUser: ({ email, provider, claims }: Record<string, { name?: string }>) => ({
+    newUser: ({ email, provider, claims }: NewUserAccount) => ({
       name: claims?.name,
-      nick: `${String(email)} ${String(provider)}`,
+      nick: `${email} ${provider}`,
     }),
   })
   const first = await provide('1', { ...verified, name: 'Dora' })
@@ -112,7 +112,7 @@ t.test('users see and remove their accounts at providers, but never the last way
     { provider: 'club', subject: '2' },
   ])
   const remove = (issuer: string, subject: unknown) =>
-    send('/identities/remove', { issuer, subject } as object, headers)
+    send('/identities/remove', { issuer, subject }, headers)
   for (const subject of ['3', '1 ', '\0', '\ud800'])
     t.equal(await remove(issuers.corp, subject), '404 ERR_AUTH_NOT_FOUND', JSON.stringify(subject))
   t.match(await remove(issuers.corp, 1), /^400/)
@@ -124,7 +124,7 @@ t.test('users see and remove their accounts at providers, but never the last way
   >()
   const byPasskey = await addPasskey(headers)
   const strong = jarOf(await byPasskey())
-  const [{ id = '' } = {}] = (await app.authn.users.list()).users
+  const id = String((await app.authn.users.list()).users[0]?.id)
   const [passkey] = await store.passkeys(id)
   const ways = [
     send('/identities/remove', left, strong),
@@ -146,7 +146,7 @@ t.test('an identity of another user, or of a provider that is gone, is no way in
   const { headers } = await provide('1')
   await provide('2')
   t.equal(answerOf((await connect(headers, '2')).response), '409 ERR_AUTH_LINK_TAKEN')
-  const [, { id = '' } = {}] = (await app.authn.users.list()).users
+  const id = String((await app.authn.users.list()).users[1]?.id)
   await store.link(id, { provider: 'old', issuer: 'https://old.example', subject: '1' })
   const only = { issuer: issuers.corp, subject: '1' }
   t.equal(await send('/identities/remove', only, headers), '409 ERR_AUTH_IDENTITY_LAST')

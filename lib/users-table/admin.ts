@@ -11,9 +11,7 @@ import { emailOf, emailSchema as email } from '../mail/email.js'
 import { shownUser } from './api.js'
 import type { Tools } from './identities.js'
 import { areRoles, isUserId, isUserName } from './rules.js'
-import type { UserTools } from './tools.js'
 import type { PluginRoute } from '../http/plugin-route.js'
-import type { Registration } from '../feature.js'
 import type { UserRow, UsersAdminOptions } from '../../types/users.js'
 
 interface Body extends Partial<Pick<UserRow, 'name' | 'roles'>> {
@@ -145,12 +143,10 @@ const named = {
 
 /** The routes of the admin API. */
 export function adminRoutes(
-  users: UserTools,
-  registration: Registration,
+  tools: Tools,
   { auth: mark, path }: Required<UsersAdminOptions>,
 ): PluginRoute[] {
   const one = `${path}/:id`
-  const tools = { users, registration, resolved: { routeOptions: {} } }
   const [first, ...others] = featureRoutes<Tools, Body>(tools, {
     option: 'users.admin.path',
     ifTaken: 'Move the admin API by users: { admin: { path } }.',

@@ -1,4 +1,5 @@
 import { isProduction } from '../common/production.js'
+import { sharedOptions } from '../http/plugin-route.js'
 import { requireOptions } from '../options/check.js'
 import { adminRoutes } from './admin.js'
 import { usersApi } from './api.js'
@@ -27,9 +28,12 @@ export function create(context: FeatureContext<ResolvedUsers>): Feature {
       hiddenFields.add('secondFactor').add('disabledAt')
     },
     routes(registration) {
+      if (login === false) return []
+      const routeOptions = sharedOptions(login.routeOptions, {})
+      const given = { users: tools, registration, resolved: { routeOptions } }
       return [
-        ...(loginWith && login ? identityRoutes(tools, registration, login.path) : []),
-        ...(resolved.admin ? adminRoutes(tools, registration, resolved.admin) : []),
+        ...(loginWith ? identityRoutes(given, login.path) : []),
+        ...(resolved.admin ? adminRoutes(given, resolved.admin) : []),
       ]
     },
     testing: tools,

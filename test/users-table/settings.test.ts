@@ -55,7 +55,7 @@ t.test('the mark of the admin API needs a role or a scope', async (t) => {
       { code: 'ERR_AUTH_OPTION' },
       JSON.stringify(more),
     )
-  for (const auth of [{ role: 'admin' }, { scope: 'users', mfa: true }])
+  for (const auth of [{ role: 'admin' }, { scope: 'users', fresh: 600 }])
     t.equal(await startWith(t, { store, admin: { auth } }), undefined)
 })
 

@@ -8,7 +8,6 @@ import type {
   RawRequestDefaultExpression,
   RawServerBase,
   RawServerDefault,
-  RegisterOptions,
   RouteGenericInterface,
 } from 'fastify'
 import type { FastifyRequestType, ResolveFastifyRequestType } from 'fastify/types/type-provider.js'
@@ -16,11 +15,10 @@ import type { JwtService } from '../lib/tokens/service.js'
 import type { Authn } from './authn.js'
 import type { UserUnder } from './marked-routes.js'
 import type { RouteMark } from './marks.js'
-import type { AnyAuthnOptions } from './options.js'
+import type { AnyAuthnOptions, AnyOwnUserOptions } from './options.js'
 import type { AuthnPlugin, RejectedRegister } from './plugin.js'
 import type { RequestExtra } from './request-extra.js'
 import type { StoredUser, UnstatedUser } from './user-service.js'
-import type { AnyUserTableOptions } from './users.js'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -46,7 +44,7 @@ declare module 'fastify' {
     /** Registers fastify-authn with a table of users. The user of functions of the options is a row of it. */
     (
       plugin: AuthnPlugin | Promise<{ default: AuthnPlugin }>,
-      opts: RegisterOptions & AnyUserTableOptions,
+      opts: FastifyRegisterOptions<AnyOwnUserOptions>,
     ): T
     /**
      * Registers fastify-authn. The return type of `findByUsername` becomes the type of the user in `login.tokenFunc`,
@@ -54,7 +52,7 @@ declare module 'fastify' {
      */
     <Stored extends StoredUser & object = UnstatedUser>(
       plugin: AuthnPlugin | Promise<{ default: AuthnPlugin }>,
-      opts: FastifyRegisterOptions<AnyAuthnOptions<Stored> | AnyUserTableOptions<Stored>>,
+      opts: FastifyRegisterOptions<AnyAuthnOptions<Stored> | AnyOwnUserOptions<Stored>>,
     ): T
   }
 

@@ -6,9 +6,8 @@ import type {
   RegisterOptions,
 } from 'fastify'
 import type { LoginOptions, TokenFunc } from './login.js'
-import type { AnyAuthnOptions, AuthnOptions } from './options.js'
+import type { AnyAuthnOptions, AnyOwnUserOptions, AuthnOptions } from './options.js'
 import type { StoredUser } from './user-service.js'
-import type { AnyUserTableOptions, UserTableOptions } from './users.js'
 
 /**
  * The plugin: `await app.register(authn, { userService, jwt: { secret } })`.
@@ -17,7 +16,7 @@ import type { AnyUserTableOptions, UserTableOptions } from './users.js'
  * not fit, the compiler tries Fastify's own overloads, which look only at the last signature here.
  */
 export interface AuthnPlugin {
-  (app: FastifyInstance, options: AnyUserTableOptions): Promise<void>
+  (app: FastifyInstance, options: AnyOwnUserOptions): Promise<void>
   <Stored extends StoredUser & object>(
     app: FastifyInstance,
     options: AnyAuthnOptions<Stored>,
@@ -76,7 +75,7 @@ export interface RejectedRegister<T> {
 type RejectedBy<Plugin, Users> = Plugin extends AuthnPlugin | Promise<{ default: AuthnPlugin }>
   ? // The function that Fastify accepts too is left out: beside it, the compiler suggests no names.
     RegisterOptions &
-      ([Users] extends [undefined] ? RejectedOptions & { users?: Users } : UserTableOptions)
+      ([Users] extends [undefined] ? RejectedOptions & { users?: Users } : AnyOwnUserOptions)
   : Plugin extends
         | FastifyPluginCallback<infer Options>
         | FastifyPluginAsync<infer Options>

@@ -8,6 +8,7 @@ import type {
 import type { LoginOptions, TokenFunc } from './login.js'
 import type { AnyAuthnOptions, AuthnOptions } from './options.js'
 import type { StoredUser } from './user-service.js'
+import type { AnyUserTableOptions, UserTableOptions } from './users.js'
 
 /**
  * The plugin: `await app.register(authn, { userService, jwt: { secret } })`.
@@ -16,6 +17,7 @@ import type { StoredUser } from './user-service.js'
  * not fit, the compiler tries Fastify's own overloads, which look only at the last signature here.
  */
 export interface AuthnPlugin {
+  (app: FastifyInstance, options: AnyUserTableOptions): Promise<void>
   <Stored extends StoredUser & object>(
     app: FastifyInstance,
     options: AnyAuthnOptions<Stored>,
@@ -64,16 +66,17 @@ export interface RejectedLoginOptions extends Omit<
  */
 export interface RejectedRegister<T> {
   /** Registers a plugin. */
-  <Plugin>(
-    plugin: Plugin & ([RejectedBy<Plugin>] extends [never] ? FastifyPluginAsync : unknown),
-    opts: RejectedBy<Plugin>,
+  <Plugin, Users = undefined>(
+    plugin: Plugin & ([RejectedBy<Plugin, Users>] extends [never] ? FastifyPluginAsync : unknown),
+    opts: RejectedBy<Plugin, Users>,
   ): T
 }
 
 /** The options of a plugin, for {@link RejectedRegister}. */
-type RejectedBy<Plugin> = Plugin extends AuthnPlugin | Promise<{ default: AuthnPlugin }>
+type RejectedBy<Plugin, Users> = Plugin extends AuthnPlugin | Promise<{ default: AuthnPlugin }>
   ? // The function that Fastify accepts too is left out: beside it, the compiler suggests no names.
-    RegisterOptions & RejectedOptions
+    RegisterOptions &
+      ([Users] extends [undefined] ? RejectedOptions & { users?: Users } : UserTableOptions)
   : Plugin extends
         | FastifyPluginCallback<infer Options>
         | FastifyPluginAsync<infer Options>

@@ -1,10 +1,15 @@
 import type { FastifyRequest } from 'fastify'
-import type { NewAccount } from './accounts.js'
+import type { AccountsOptions, NewAccount } from './accounts.js'
+import type { ApiKeysOptions } from './api-keys.js'
 import type { OfRegistration } from './events.js'
-import type { IdTokenClaims } from './login-with.js'
+import type { LoginOptions } from './login.js'
+import type { IdTokenClaims, LoginProviderOptions } from './login-with.js'
 import type { AuthMark } from './marks.js'
-import type { Passkey } from './passkeys.js'
-import type { AuthUser } from './user-service.js'
+import type { AuthnOptions } from './options.js'
+import type { Passkey, PasskeysOptions } from './passkeys.js'
+import type { ResourceServerOptions } from './resource.js'
+import type { SecondFactorOptions } from './second-factor.js'
+import type { AuthUser, StoredUser } from './user-service.js'
 
 /** A user of the table, as `request.user` shows it: for `interface AuthUser extends TableUser {}`. */
 export interface TableUser {
@@ -234,10 +239,74 @@ declare module './accounts.js' {
   }
 }
 
+/** The user that functions of options get beside `users`: the row, with the fields that the app has declared. */
+export type StoredTableUser = UserRow & StoredUser
+
+/** Options with members that the table supplies, and without those that it replaces. */
+type BesideUsers<
+  Options,
+  Supplied extends keyof Options,
+  Replaced extends keyof Options = never,
+> = Omit<Options, Supplied | Replaced> & Partial<Pick<Options, Supplied>>
+
+/** An entry of the option `loginWith` beside `users`. */
+export interface ProviderBesideUsers<Stored extends object> extends BesideUsers<
+  LoginProviderOptions<Stored>,
+  'username' | 'link'
+> {}
+
+/** The option `accounts` beside `users`. */
+export interface AccountsBesideUsers<Stored extends object> extends BesideUsers<
+  AccountsOptions<Stored>,
+  'create' | 'update',
+  'remove' | 'emailField'
+> {
+  /** Deletes an account; `true`: from the table. Without it there is no route that does. */
+  remove?: true | AccountsOptions<Stored>['remove']
+}
+
+/** The options that have another type beside `users`. */
+export interface OptionsBesideUsers<Stored extends object> {
+  /** The table of users, which supplies members of other options. */
+  users: UsersOptions
+  /** Not allowed beside `users`. */
+  userService?: undefined
+  /** Not allowed beside `users`. */
+  passwordField?: undefined
+  /** The login route; `false` for none. The `sub` of a user is the id. */
+  login?: BesideUsers<LoginOptions<Stored>, never, 'subject'> | false | undefined
+  /** See {@link AuthnOptions.accounts}. */
+  accounts?: AccountsBesideUsers<Stored> | undefined
+  /** See {@link AuthnOptions.loginWith}. */
+  loginWith?: Readonly<Record<string, ProviderBesideUsers<Stored>>> | undefined
+  /** See {@link AuthnOptions.secondFactor}. */
+  secondFactor?: BesideUsers<SecondFactorOptions<Stored>, 'update', 'field'> | undefined
+  /** See {@link AuthnOptions.passkeys}. */
+  passkeys?: BesideUsers<PasskeysOptions<Stored>, 'list' | 'add' | 'update' | 'remove'> | undefined
+  /** See {@link AuthnOptions.apiKeys}. */
+  apiKeys?: Omit<ApiKeysOptions<Stored>, 'user'> | undefined
+}
+
+/** {@link AuthnOptions} with `users`. */
+export interface UserTableOptions<Stored extends object = StoredTableUser>
+  extends
+    Omit<AuthnOptions<Stored>, keyof OptionsBesideUsers<Stored>>,
+    OptionsBesideUsers<Stored> {}
+
+/** {@link ResourceServerOptions} with `users`. */
+export interface UserTableResourceOptions<Stored extends object = StoredTableUser>
+  extends
+    Omit<ResourceServerOptions<Stored>, keyof OptionsBesideUsers<Stored>>,
+    OptionsBesideUsers<Stored> {}
+
+/** The options that the plugin takes with `users`: one of the shapes. */
+export type AnyUserTableOptions<Stored extends object = StoredTableUser> =
+  UserTableOptions<Stored> | UserTableResourceOptions<Stored>
+
 declare module './options.js' {
   interface AuthnOptions<Stored extends object> {
-    /** A table of users, in place of `userService`. Default: none. */
-    users?: UsersOptions | undefined
+    /** A table of users: see {@link UserTableOptions}. */
+    users?: undefined
   }
 }
 

@@ -1,5 +1,7 @@
 import { isProduction } from '../common/production.js'
+import { sharedOptions } from '../http/plugin-route.js'
 import { requireOptions } from '../options/check.js'
+import { adminRoutes } from './admin.js'
 import { usersApi } from './api.js'
 import { identityRoutes } from './identities.js'
 import { UserTools } from './tools.js'
@@ -26,8 +28,13 @@ export function create(context: FeatureContext<ResolvedUsers>): Feature {
       hiddenFields.add('secondFactor').add('disabledAt')
     },
     routes(registration) {
-      if (loginWith === undefined || login === false) return []
-      return identityRoutes(tools, registration, login.path)
+      if (login === false) return []
+      const routeOptions = sharedOptions(login.routeOptions, {})
+      const given = { users: tools, registration, resolved: { routeOptions } }
+      return [
+        ...(loginWith ? identityRoutes(given, login.path) : []),
+        ...(resolved.admin ? adminRoutes(given, resolved.admin) : []),
+      ]
     },
     testing: tools,
   }

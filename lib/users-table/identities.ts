@@ -13,7 +13,7 @@ interface Body {
   readonly subject: string
 }
 
-interface Tools {
+export interface Tools {
   readonly users: UserTools
   readonly registration: Registration
   readonly resolved: { readonly routeOptions: object }
@@ -40,9 +40,8 @@ const remove: Handle = async ({ users, registration }, { issuer, subject }, requ
 }
 
 /** The routes by which users see and remove their accounts at providers. */
-export function identityRoutes(users: UserTools, registration: Registration, login: string) {
+export function identityRoutes(tools: Tools, login: string): PluginRoute[] {
   const path = besideLogin(login, 'identities')
-  const tools = { users, registration, resolved: { routeOptions: {} } }
   const removed = {
     204: 'Done.',
     400: 'The body is not valid.',
@@ -66,5 +65,5 @@ export function identityRoutes(users: UserTools, registration: Registration, log
         removed,
       ],
     ],
-  }) satisfies PluginRoute[]
+  })
 }

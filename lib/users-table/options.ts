@@ -19,8 +19,8 @@ export const schema = strict(
         // Checked by resolve(), whose errors are those of marks.
         auth: Type.Any({ description: "a mark with a role or a scope, such as { role: 'admin' }" }),
         path: optional(
-          text('a path that begins with / and does not end with it', {
-            pattern: '^/.*[^/]$',
+          text('a path that begins with / and does not end with it, without ?, # and *', {
+            pattern: String.raw`^/[^\s?#*]*[^\s?#*/]$`,
             quoted: true,
           }),
         ),

@@ -72,7 +72,8 @@ export class UserTools {
   /** @returns null for a cursor that the store has not made */
   async list(page: UserPage): Promise<Awaited<ReturnType<UserStore['list']>> | null> {
     return this.ask((store) =>
-      store.list(page).catch((error: unknown) => {
+      // Addresses are stored in lower case.
+      store.list({ ...page, email: page.email?.toLowerCase() }).catch((error: unknown) => {
         if (error instanceof RangeError) return null
         throw error
       }),

@@ -22,7 +22,7 @@ export function userOf(row: Row): UserRow {
     second_factor: factor,
     disabled_at: disabled,
     created_at: created,
-    fastify_authn_cursor,
+    fastify_authn_cursor: _,
     ...user
   } = row
   return {

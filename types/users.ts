@@ -189,7 +189,7 @@ export interface UserStore {
   setDisabled(id: string, isDisabled: boolean): Promise<boolean | null>
   /** Deletes a user, with identities and passkeys. @returns whether there was one */
   remove(id: string): Promise<boolean>
-  /** A page of users, the newest first, or by address with `email`, which then has no address twice. `next` is null at the end */
+  /** A page of users, the newest first, or by address with `email`; `next` is null at the end. @throws (rejects) RangeError for an `after` that is no `next` */
   list(
     page: UserPage,
   ): Promise<{ readonly users: readonly UserRow[]; readonly next: string | null }>

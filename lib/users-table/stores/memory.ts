@@ -93,6 +93,8 @@ function memoryStore(columns: readonly string[] | null): UserStore {
     },
     remove: async (id) => entries.delete(id),
     async list({ after, limit, email, disabled, role }) {
+      if (after !== undefined && email === undefined && !/^\d+$/.test(after))
+        throw new RangeError('after: no cursor of this store')
       const keyOf = ({ row, at }: Entry) => (email === undefined ? at : String(row.email))
       const isAfter = (entry: Entry): boolean => {
         if (after === undefined) return true

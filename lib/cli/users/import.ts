@@ -115,7 +115,7 @@ class Run {
   }
 
   async #storeNew(batch: ReadonlyMap<number, Line>): Promise<void> {
-    if (batch.size === 0) return
+    const users = `${this.prefix}_users`
     const keys = [...batch].map(
       ([
         line,
@@ -127,29 +127,30 @@ class Run {
         return { line, id, email, identities }
       },
     )
-    const { rows } = await this.client.query<{ line: number; owners: number }>(
+    const { rows } = await this.client.query<{ line: number; isOther: boolean }>(
       `
 WITH line AS MATERIALIZED (
   SELECT * FROM jsonb_to_recordset($1::jsonb) AS l(line int, id uuid, email text, identities jsonb)
-)
-SELECT line, count(DISTINCT id)::int AS owners FROM (
-  SELECT line, u.id FROM line JOIN ${this.prefix}_users u ON u.id = line.id
-  UNION ALL SELECT line, u.id FROM line JOIN ${this.prefix}_users u ON u.email = line.email
-  UNION ALL SELECT line, i.user_id FROM line,
+), owner AS (
+  SELECT line, line.email AS wanted, u.id, u.email FROM line JOIN ${users} u ON u.id = line.id
+  UNION ALL SELECT line, line.email, u.id, u.email FROM line JOIN ${users} u ON u.email = line.email
+  UNION ALL SELECT line, line.email, u.id, u.email FROM line,
     jsonb_to_recordset(line.identities) AS k(issuer text, subject text)
-    JOIN ${this.prefix}_identities i USING (issuer, subject)
-) found GROUP BY line`,
+    JOIN ${this.prefix}_identities i USING (issuer, subject) JOIN ${users} u ON u.id = i.user_id
+)
+SELECT line, count(DISTINCT id) > 1 OR coalesce(bool_or(email <> wanted), false) AS "isOther"
+FROM owner GROUP BY line`,
       [JSON.stringify(keys)],
     )
-    const owners = new Map(rows.map((row) => [row.line, row.owners]))
-    for (const [line, number] of owners) {
-      if (number === 1) this.#present += 1
-      else this.#reject(line, 'its id, address and identities are those of several users')
+    const known = new Set(rows.map(({ line }) => line))
+    for (const { line, isOther } of rows) {
+      if (isOther) this.#reject(line, 'its id or an identity is that of another user')
+      else this.#present += 1
     }
     // Lines without a column have its default, so that each set of columns has a statement of its own.
     const bySet = new Map<string, [number, Line][]>()
     for (const entry of batch) {
-      if (owners.has(entry[0])) continue
+      if (known.has(entry[0])) continue
       const names = Object.keys(entry[1].user).toSorted().join()
       bySet.set(names, [...(bySet.get(names) ?? []), entry])
     }

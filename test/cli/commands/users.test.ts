@@ -147,6 +147,11 @@ t.test('users in PostgreSQL', { skip }, async (t) => {
       { id, email: 'owner@example.com', name: null, roles: [], password: null, columns: {} },
       own,
     )
+    const ada = id.replace('0', '2')
+    await store.create(
+      { id: ada, email, name: null, roles: [], password: null, columns: {} },
+      { ...own, subject: 'ada' },
+    )
     const address = { email: 'hidden@example.com' }
     const wrong = [
       7,
@@ -175,7 +180,9 @@ t.test('users in PostgreSQL', { skip }, async (t) => {
           [name, 'hidden'],
         ]),
       ),
-      { email: 'hidden@example.com', id },
+      { ...address, id },
+      { ...address, identities: [own] },
+      { id, identities: [{ ...own, subject: 'ada' }] },
     ]
     for (const line of wrong) {
       const name = file({ email: 'good@example.com' }, line)

@@ -51,9 +51,9 @@ export function readLine(
   } = value
   const unknown = Object.keys(own).find((each) => isOwnColumn(each) || !columns.includes(each))
   if (unknown !== undefined) return `${quoted(unknown)} is no column that the app has added`
-  const uuid = id == null ? randomUUID() : String(id).toLowerCase()
-  if (!isUserId(uuid)) return 'id: expected a UUID'
-  const address = email == null ? null : emailOf(String(email))
+  const uuid = typeof id === 'string' ? id.toLowerCase() : randomUUID()
+  if (id != null && (typeof id !== 'string' || !isUserId(uuid))) return 'id: expected a UUID'
+  const address = typeof email === 'string' ? emailOf(email) : null
   if (email != null && address === null) return 'email: expected an address, or null'
   const accounts = readIdentities(identities ?? [])
   if (accounts === null) {
@@ -67,14 +67,14 @@ export function readLine(
   if (!areRoles(roles ?? [])) {
     return 'roles: expected at most 100 of 1 to 100 characters, none of them a control character'
   }
-  if (createdAt != null && !date.test(String(createdAt))) {
+  const start = createdAt ?? new Date().toISOString()
+  if (typeof start !== 'string' || !date.test(start)) {
     return 'createdAt: expected an ISO date, with a time zone if it has a time'
   }
   const read = passwordHash === null ? null : readHash(passwordHash, hashing)
   if (read?.hash === null && !(anyHash && isText(passwordHash))) {
     return `passwordHash: ${read.reason}${anyHash ? '' : '. With --any-hash, other hashes are stored too'}`
   }
-  const start = createdAt == null ? new Date().toISOString() : String(createdAt)
   const user = {
     ...own,
     id: uuid,

@@ -64,9 +64,7 @@ export function keyRoutes(apiKeys: ApiKeys) {
       const { name, scopes, days } = body
       const expiresAt = new Date(Date.now() + days * dayInSeconds * 1000)
       // The only response with the key itself.
-      return reply
-        .code(201)
-        .send(await apiKeys.issue({ owner: user.id, name, scopes, expiresAt }))
+      return reply.code(201).send(await apiKeys.issue({ owner: user.id, name, scopes, expiresAt }))
     })
 
     app.post(

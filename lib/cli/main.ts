@@ -23,7 +23,7 @@ export const commands: Command[] = [
   hash,
   token,
   inspect,
-  schema as Command,
+  schema,
   users,
   sessions,
   apiKeys,

@@ -21,6 +21,9 @@ interface Tables {
 const batchSize = 1000
 const mostShown = 20
 const longestLine = 2 ** 20
+/** PostgreSQL knows no size of a table that was just filled, and would read all of it for each batch and each foreign key. */
+const begin =
+  'BEGIN; SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off'
 
 /** Reads lines of JSON, checks them, and stores the users. */
 export async function importFile(file: string, how: ImportOptions, tables: Tables, io: Io) {
@@ -127,6 +130,7 @@ class Run {
         return { line, id, email, identities }
       },
     )
+    await this.client.query(begin)
     const { rows } = await this.client.query<{ line: number; isOther: boolean }>(
       `
 WITH line AS MATERIALIZED (
@@ -142,6 +146,7 @@ SELECT line, count(DISTINCT id) > 1 OR coalesce(bool_or(email <> wanted), false)
 FROM owner GROUP BY line`,
       [JSON.stringify(keys)],
     )
+    await this.client.query('COMMIT')
     const known = new Set(rows.map(({ line }) => line))
     for (const { line, isOther } of rows) {
       if (isOther) this.#reject(line, 'its id or an identity is that of another user')
@@ -172,7 +177,7 @@ FROM owner GROUP BY line`,
       ]) => identities.map((each) => ({ ...each, user_id: id })),
     )
     try {
-      await client.query('BEGIN')
+      await client.query(begin)
       await client.query(
         `
 WITH added AS (

@@ -51,15 +51,15 @@ export function readLine(
   } = value
   const unknown = Object.keys(own).find((each) => isOwnColumn(each) || !columns.includes(each))
   if (unknown !== undefined) return `${quoted(unknown)} is no column that the app has added`
-  const uuid = id == null ? randomUUID() : String(id).toLowerCase()
-  if (!isUserId(uuid)) return 'id: expected a UUID'
-  const address = email == null ? null : emailOf(String(email))
-  if (email != null && address === null) return 'email: expected an address, or null'
+  const uuid = typeof id === 'string' ? id.toLowerCase() : null
+  if (id !== null && (uuid === null || !isUserId(uuid))) return 'id: expected a UUID'
+  const address = typeof email === 'string' ? emailOf(email) : null
+  if (email !== null && address === null) return 'email: expected an address, or null'
   const accounts = readIdentities(identities ?? [])
   if (accounts === null) {
     return 'identities: expected an array of { provider, issuer, subject }, which are text'
   }
-  if (id == null && address === null && accounts.length === 0) {
+  if (uuid === null && address === null && accounts.length === 0) {
     return 'expected an id, an email or identities'
   }
   if (!isUserName(name))
@@ -67,17 +67,17 @@ export function readLine(
   if (!areRoles(roles ?? [])) {
     return 'roles: expected at most 100 of 1 to 100 characters, none of them a control character'
   }
-  if (createdAt != null && !date.test(String(createdAt))) {
+  const start = createdAt ?? new Date().toISOString()
+  if (typeof start !== 'string' || !date.test(start)) {
     return 'createdAt: expected an ISO date, with a time zone if it has a time'
   }
   const read = passwordHash === null ? null : readHash(passwordHash, hashing)
   if (read?.hash === null && !(anyHash && isText(passwordHash))) {
     return `passwordHash: ${read.reason}${anyHash ? '' : '. With --any-hash, other hashes are stored too'}`
   }
-  const start = createdAt == null ? new Date().toISOString() : String(createdAt)
   const user = {
     ...own,
-    id: uuid,
+    id: uuid ?? randomUUID(),
     email: address,
     name,
     roles: roles ?? [],
@@ -85,7 +85,7 @@ export function readLine(
     // A date alone would be one of the time zone of the connection.
     created_at: start.length > 10 ? start : `${start}T00:00Z`,
   }
-  return { user, identities: accounts, hasId: id != null }
+  return { user, identities: accounts, hasId: uuid !== null }
 }
 
 function readIdentities(value: unknown): Identity[] | null {

@@ -42,7 +42,7 @@ function overBoth(title: string, play: (t: Test, table: { table: boolean }) => P
 }
 
 /** The routes of the admin API do what they are asked. */
-const isAdmin = ({ path }: Row): boolean => path.startsWith('/admin/')
+const isAdmin = ({ url }: Row): boolean => url.startsWith('/admin/')
 
 const withForms = (app: FastifyInstance): unknown => app.register(formbody)
 
@@ -283,7 +283,7 @@ overBoth('API documents have each of them, with what it needs and answers', asyn
   )
   for (const row of rows) {
     const { method, isOwn, needed } = row
-    const url = row.path.replace(':id', '{id}')
+    const url = row.url.replace(/[\da-f-]{36}/, '{id}')
     if (!isOwn && method !== 'POST') continue
     const operation = document.paths?.[url]?.[method.toLowerCase()]
     t.match(operation, { tags: ['own'], summary: String }, url)

@@ -18,8 +18,6 @@ type Body = Record<string, unknown>
 export interface Row {
   readonly method: string
   readonly url: string
-  /** As it is declared: {@link url} has the id of a user. */
-  readonly path: string
   /** Whether it is for users who are logged in. */
   readonly isOwn: boolean
   /** The types of the members of its body, as {@link typeOf} names them. */
@@ -38,7 +36,7 @@ function rowOf({ method, url: path, config, schema }: RouteOptions, id: string):
   ])
   const { auth } = config as { auth?: { mode?: string } | false }
   const isOwn = typeof auth === 'object' && auth.mode !== 'try'
-  const known = { url: path.replace(':id', id), path, isOwn, needed: required }
+  const known = { url: path.replace(':id', id), isOwn, needed: required }
   return { ...known, method: String(method), members: Object.fromEntries(members) }
 }
 

@@ -1,10 +1,15 @@
 import type { FastifyRequest } from 'fastify'
-import type { NewAccount } from './accounts.js'
+import type { AccountsOptions, NewAccount } from './accounts.js'
+import type { ApiKeysOptions } from './api-keys.js'
 import type { OfRegistration } from './events.js'
-import type { IdTokenClaims } from './login-with.js'
+import type { LoginOptions } from './login.js'
+import type { IdTokenClaims, LoginProviderOptions } from './login-with.js'
 import type { AuthMark } from './marks.js'
-import type { Passkey } from './passkeys.js'
-import type { AuthUser } from './user-service.js'
+import type { AuthnOptions } from './options.js'
+import type { Passkey, PasskeysOptions } from './passkeys.js'
+import type { ResourceServerOptions } from './resource.js'
+import type { SecondFactorOptions } from './second-factor.js'
+import type { AuthUser, StoredUser } from './user-service.js'
 
 /** A user of the table, as `request.user` shows it: for `interface AuthUser extends TableUser {}`. */
 export interface TableUser {
@@ -16,6 +21,7 @@ export interface TableUser {
   readonly name: string | null
   /** At most 100, each of 1 to 100 characters. */
   readonly roles: readonly string[]
+  /** When the user was stored. */
   readonly createdAt: Date
 }
 
@@ -48,6 +54,7 @@ export interface Identity {
 
 /** An {@link Identity} as it is stored. */
 export interface UserIdentity extends Identity {
+  /** When it was stored. */
   readonly created: Date
 }
 
@@ -94,46 +101,60 @@ export interface UserFilter {
   readonly limit?: number | undefined
   /** The beginning of addresses. Then users are listed by their addresses. */
   readonly email?: string | undefined
+  /** Disabled users alone, or others alone. Default: both. */
   readonly disabled?: boolean | undefined
   /** A role that they have. Unlike the other filters, it has no index. */
   readonly role?: string | undefined
 }
 
+/** Users of a list. */
+export interface UserPage<User> {
+  /** At most as many as were asked for. */
+  readonly users: readonly User[]
+  /** The `after` of the next page; null at the end. */
+  readonly next: string | null
+}
+
 /** `app.authn.users`. All methods reject with ERR_AUTH_STORE_UNAVAILABLE (503) or ERR_AUTH_USERS (500) where the store fails. */
 export interface Users {
+  /** The user of an id, also a disabled one; null for none. */
   find(id: string): Promise<FoundUser | null>
+  /** The user of an address, also a disabled one; null for none. */
   findByEmail(email: string): Promise<FoundUser | null>
-  /** @returns a page, the newest first or by address, and where the next one begins @throws (rejects) ERR_AUTH_CLAIMS */
-  list(
-    filter?: UserFilter,
-  ): Promise<{ readonly users: readonly FoundUser[]; readonly next: string | null }>
+  /** A page of users, the newest first, or by address with `email`. @throws (rejects) ERR_AUTH_CLAIMS for a wrong filter */
+  list(filter?: UserFilter): Promise<UserPage<FoundUser>>
   /**
-   * @param columns - `email`, `name`, `roles`, `password` (hashed here; its length is not checked), and columns that the app has
-   * added. A user without `password` chooses one by `POST /password/forgot`
+   * Stores a user. One without a password chooses it by `POST /password/forgot`.
+   *
+   * @param columns - with columns that the app has added
    * @param request - null outside of a request
    * @returns null if the address is taken
    * @throws (rejects) ERR_AUTH_CLAIMS for what is no address, name or role
    */
   create(columns: NewUserColumns, request: FastifyRequest | null): Promise<FoundUser | null>
-  /** @returns whether there is such a user @throws (rejects) ERR_AUTH_CLAIMS for what is no name or role */
+  /** Changes columns of a user. @returns whether there is one @throws (rejects) ERR_AUTH_CLAIMS for a wrong name or role */
   update(
     id: string,
     columns: Partial<Pick<TableUser, 'name' | 'roles'>> & UserColumns,
     request: FastifyRequest | null,
   ): Promise<boolean>
-  /** The user is rejected from the next request on, and all sessions are revoked. @returns whether there is such a user */
+  /** Rejects a user from the next request on, and revokes all sessions. @returns whether there is such a user */
   disable(id: string, request: FastifyRequest | null): Promise<boolean>
-  /** @returns whether there is such a user */
+  /** Lets a disabled user log in again. @returns whether there is such a user */
   enable(id: string, request: FastifyRequest | null): Promise<boolean>
   /** Deletes a user, with sessions and API keys. @returns whether there was one */
   remove(id: string, request: FastifyRequest | null): Promise<boolean>
+  /** The accounts of a user at providers, the oldest first. */
   identities(id: string): Promise<readonly UserIdentity[]>
 }
 
 /** The columns of a new user for {@link Users.create}. */
 export interface NewUserColumns {
+  /** The address; null for none. */
   readonly email: string | null
+  /** At most 200 characters. */
   readonly name?: string | null | undefined
+  /** At most 100, each of 1 to 100 characters. */
   readonly roles?: readonly string[] | undefined
   /** A password, not a hash. */
   readonly password?: string | undefined
@@ -151,7 +172,9 @@ export type UserSecrets = Partial<Pick<UserRow, 'email' | 'password' | 'secondFa
 
 /** What counts as a way to log in beside those that are removed. */
 export interface WaysIn {
+  /** Whether a password does. */
   readonly password: boolean
+  /** Whether passkeys do. */
   readonly passkeys: boolean
   /** The issuers of the providers that are configured. */
   readonly issuers: readonly string[]
@@ -160,21 +183,18 @@ export interface WaysIn {
 /** `last`: it is the only way in that is left, and was not removed. `unknown`: the user has no such one. */
 export type Removed = 'removed' | 'unknown' | 'last'
 
-/** The filter of a page of a store, checked. */
-export interface UserPage extends UserFilter {
-  readonly limit: number
-}
-
 /**
  * A store of users. Each method is one atomic step, whatever other processes do, and rejects where the store cannot be
- * reached. Ids are UUIDs in lower case, addresses are as the plugin has made them.
+ * reached. Ids are UUIDs in lower case, addresses are as the plugin has made them. Disabled users are found too.
  */
 export interface UserStore {
   /** The names of the columns that the app has added; null for any name. */
   columns(): Promise<readonly string[] | null>
-  /** Finds disabled users too, as do the next two. */
+  /** The user of an id; null for none, as in the next two. */
   find(id: string): Promise<UserRow | null>
+  /** The user of an address. */
   findByEmail(email: string): Promise<UserRow | null>
+  /** The user of an account at a provider. */
   findByIdentity(issuer: string, subject: string): Promise<UserRow | null>
   /** Stores a user, with an identity. @returns null if the address, the id or the identity is taken: then nothing is stored */
   create(user: NewUser, identity: Identity | null): Promise<UserRow | null>
@@ -185,26 +205,25 @@ export interface UserStore {
   ): Promise<boolean>
   /** Stores `after` if `before` is still stored. @returns whether it was; false also if the new address is taken */
   swap(id: string, after: UserSecrets, before: UserSecrets): Promise<boolean>
-  /** @returns whether something has changed; null for an unknown user */
+  /** Disables or enables a user. @returns whether something has changed; null for an unknown user */
   setDisabled(id: string, isDisabled: boolean): Promise<boolean | null>
   /** Deletes a user, with identities and passkeys. @returns whether there was one */
   remove(id: string): Promise<boolean>
-  /** A page of users, the newest first, or by address with `email`; `next` is null at the end. @throws (rejects) RangeError for an `after` that is no `next` */
-  list(
-    page: UserPage,
-  ): Promise<{ readonly users: readonly UserRow[]; readonly next: string | null }>
-  /** The oldest first. */
+  /** A page of users, the newest first, or by address with `email`. @throws (rejects) RangeError for an `after` that is no `next` */
+  list(filter: UserFilter & { readonly limit: number }): Promise<UserPage<UserRow>>
+  /** The accounts of a user at providers, the oldest first. */
   identities(id: string): Promise<readonly UserIdentity[]>
-  /** @returns whether the identity belongs to this user now, also if it did before: it is never moved */
+  /** Stores an identity. @returns whether it belongs to this user now, also if it did before: it is never moved */
   link(id: string, identity: Identity): Promise<boolean>
+  /** Removes an identity, unless it is the last way in. */
   unlink(id: string, issuer: string, subject: string, ways: WaysIn): Promise<Removed>
-  /** The oldest first. */
+  /** The passkeys of a user, the oldest first. */
   passkeys(id: string): Promise<readonly Passkey[]>
-  /** @returns false if its `id` is taken, by any user, or the user is gone */
+  /** Stores a passkey. @returns false if its `id` is taken, by any user, or the user is gone */
   addPasskey(id: string, passkey: Passkey): Promise<boolean>
   /** Stores `after` if `before` is still stored. @returns whether it was */
   swapPasskey(id: string, after: Passkey, before: Passkey): Promise<boolean>
-  /** @param ways - null: it may be the last way in */
+  /** Removes a passkey, unless it is the last way in. @param ways - null: it may be the last one */
   removePasskey(id: string, passkey: string, ways: WaysIn | null): Promise<Removed>
 }
 
@@ -214,6 +233,7 @@ export interface UserStoreFactory {
   readonly prefix: string
   /** Whether users are in the memory of this process. */
   readonly isLocal: boolean
+  /** Called once. */
   open(): UserStore
 }
 
@@ -234,10 +254,80 @@ declare module './accounts.js' {
   }
 }
 
+/** The user that functions of options get beside `users`: the row, with the fields that the app has declared. */
+export type StoredTableUser = UserRow & StoredUser
+
+/** Options with members that the table supplies, and without those that it replaces. */
+type BesideUsers<
+  Options,
+  Supplied extends keyof Options,
+  Replaced extends keyof Options = never,
+> = Omit<Options, Supplied | Replaced> & Partial<Pick<Options, Supplied>>
+
+/** An entry of the option `loginWith` beside `users`. */
+export interface ProviderBesideUsers<Stored extends object> extends BesideUsers<
+  LoginProviderOptions<Stored>,
+  'username' | 'link'
+> {}
+
+/** The option `accounts` beside `users`. */
+export interface AccountsBesideUsers<Stored extends object> extends BesideUsers<
+  AccountsOptions<Stored>,
+  'create' | 'update',
+  'remove' | 'emailField'
+> {
+  /** Deletes an account; `true`: from the table. Without it there is no route that does. */
+  remove?: true | AccountsOptions<Stored>['remove']
+}
+
+/** The options that have another type beside `users`. */
+export interface OptionsBesideUsers<Stored extends object> {
+  /** The table of users, which supplies members of other options. */
+  users: UsersOptions
+  /** Not allowed beside `users`. */
+  userService?: undefined
+  /** Not allowed beside `users`. */
+  passwordField?: undefined
+  /** The login route; `false` for none. The `sub` of a user is the id. */
+  login?: BesideUsers<LoginOptions<Stored>, never, 'subject'> | false | undefined
+  /** Sign-up, forgotten passwords and changes: see {@link AuthnOptions.accounts}. */
+  accounts?: AccountsBesideUsers<Stored> | undefined
+  /** OpenID providers: see {@link AuthnOptions.loginWith}. */
+  loginWith?: Readonly<Record<string, ProviderBesideUsers<Stored>>> | undefined
+  /** Codes after a login: see {@link AuthnOptions.secondFactor}. */
+  secondFactor?: BesideUsers<SecondFactorOptions<Stored>, 'update', 'field'> | undefined
+  /** Log-in with passkeys: see {@link AuthnOptions.passkeys}. */
+  passkeys?: BesideUsers<PasskeysOptions<Stored>, 'list' | 'add' | 'update' | 'remove'> | undefined
+  /** API keys: see {@link AuthnOptions.apiKeys}. */
+  apiKeys?: Omit<ApiKeysOptions<Stored>, 'user'> | undefined
+}
+
+/** {@link AuthnOptions} with `users`. */
+export interface UserTableOptions<Stored extends object = StoredTableUser>
+  extends
+    Omit<AuthnOptions<Stored>, keyof OptionsBesideUsers<Stored>>,
+    OptionsBesideUsers<Stored> {}
+
+/** {@link ResourceServerOptions} with `users`. */
+export interface UserTableResourceOptions<Stored extends object = StoredTableUser>
+  extends
+    Omit<ResourceServerOptions<Stored>, keyof OptionsBesideUsers<Stored>>,
+    OptionsBesideUsers<Stored> {}
+
 declare module './options.js' {
   interface AuthnOptions<Stored extends object> {
-    /** A table of users, in place of `userService`. Default: none. */
-    users?: UsersOptions | undefined
+    /** A table of users: see {@link UserTableOptions}. */
+    users?: undefined
+  }
+  interface OwnUsers {
+    /** With `users`. */
+    users: StoredTableUser
+  }
+  interface OwnUserShapes<Stored extends object> {
+    /** With `users`. */
+    users: UserTableOptions<Stored>
+    /** With `users` and `resource`. */
+    usersAndResource: UserTableResourceOptions<Stored>
   }
 }
 
@@ -247,7 +337,7 @@ declare module './authn.js' {
     users: true
   }
   interface Authn {
-    /** @throws ERR_AUTH_OPTION when it is read without the option `users`; {@link Authn.features} says whether it is set */
+    /** The users of the table. @throws ERR_AUTH_OPTION when it is read without the option `users`; {@link Authn.features} says whether it is set */
     readonly users: Users
   }
 }

@@ -42,7 +42,7 @@ export function writeAuditLog(
       const row = rowOf(event)
       if (row === null) return
       const { sub, typed = null, ...details } = row
-      const address = 'request' in event ? event.request.ip : null
+      const address = 'request' in event ? (event.request?.ip ?? null) : null
       const id = sub === undefined ? null : String(sub)
       const values = [name, event.registration, id, address, details, typed]
       // An error here must not end the process, nor hold the request up.

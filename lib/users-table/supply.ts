@@ -54,7 +54,7 @@ export function supply(given: AuthnOptions): AuthnOptions {
     )
   }
   const { users, login, accounts, loginWith, secondFactor, passkeys } = given
-  const table = userTableOf((users as UsersOptions).store)
+  const table = userTableOf((users as unknown as UsersOptions).store)
   const subject = (user: UserRow): string => user.id
   // Browsers withhold strict cookies at the callback of a link, which startup rejects.
   const mayLink = declaredProperty(Object(given.cookies) as object, 'sameSite') !== 'strict'

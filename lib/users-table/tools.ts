@@ -70,7 +70,7 @@ export class UserTools {
   }
 
   /** @returns null for a cursor that the store has not made */
-  async list(page: UserPage): Promise<Awaited<ReturnType<UserStore['list']>> | null> {
+  async list(page: Parameters<UserStore['list']>[0]): Promise<UserPage<UserRow> | null> {
     return this.ask((store) =>
       // Addresses are stored in lower case.
       store.list({ ...page, email: page.email?.toLowerCase() }).catch((error: unknown) => {

@@ -55,7 +55,7 @@ t.test('the mark of the admin API needs a role or a scope', async (t) => {
       { code: 'ERR_AUTH_OPTION' },
       JSON.stringify(more),
     )
-  for (const auth of [{ role: 'admin' }, { scope: 'users', mfa: true }])
+  for (const auth of [{ role: 'admin' }, { scope: 'users', fresh: 600 }])
     t.equal(await startWith(t, { store, admin: { auth } }), undefined)
 })
 
@@ -125,7 +125,7 @@ t.test('what the app gives itself takes precedence, and is called on its object'
 
 t.test('Basic alone', async (t) => {
   const options = { users: { store: memoryUsers() }, hashing: { cost }, authenticator: 'basic' }
-  const app = await appWith(t, options, (app) => {
+  const app = await appWith(t, options as object, (app) => {
     app.get('/me', { config: { auth: true } }, (request) => request.user)
   })
   await app.authn.users.create({ email: 'dora@example.com', password: newPassword }, null)
@@ -146,7 +146,7 @@ t.test('registrations with one store have the same users', async (t) => {
   } as unknown as AuthnOptions)
   await outer.register(
     async (inner) => {
-      await inner.register(authn, { ...shared, sessions: { name: 'phone' } } as AuthnOptions)
+      await inner.register(authn, { ...shared, sessions: { name: 'phone' } })
       inner.get('/me', { config: { auth: true } }, (request) => request.user)
     },
     { prefix: '/phone' },

@@ -2,14 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { defaults } from '../../options/defaults.js'
 import { checkStorePrefix } from '../../stores/redis.js'
 import type { Passkey } from '../../../types/passkeys.js'
-import type {
-  Removed,
-  UserIdentity,
-  UserRow,
-  UserStore,
-  UserStoreFactory,
-  WaysIn,
-} from '../../../types/users.js'
+import type * as Users from '../../../types/users.js'
 
 /**
  * Keeps users in the memory of this process, for development and tests: a restart deletes all of them.
@@ -19,7 +12,7 @@ import type {
  */
 export function memoryUsers(
   options: { readonly prefix?: string; readonly columns?: readonly string[] } = {},
-): UserStoreFactory {
+): Users.UserStoreFactory {
   const { prefix: given = defaults.memoryPrefix, columns = null } = options
   const prefix = checkStorePrefix(given, 'memoryUsers({ prefix })')
   const store = memoryStore(columns)
@@ -29,152 +22,136 @@ export function memoryUsers(
 interface Entry {
   /** The place in the order in which users were created. */
   readonly at: number
-  row: UserRow
-  identities: readonly UserIdentity[]
+  row: Users.UserRow
+  identities: readonly Users.UserIdentity[]
   passkeys: readonly Passkey[]
 }
 
 /** The methods are atomic, because they await nothing. What they return is copied. */
-function memoryStore(columns: readonly string[] | null): UserStore {
-  const entries = new Map<string, Entry>()
-  const all = (): Entry[] => [...entries.values()]
-  const withEmail = (email: string) => all().find(({ row }) => row.email === email)
+function memoryStore(columns: readonly string[] | null): Users.UserStore {
+  let entries: readonly Entry[] = []
+  let created = 0
+  const of = (id: string) => entries.find(({ row }) => row.id === id)
+  const withEmail = (email: string | null) =>
+    email === null ? undefined : entries.find(({ row }) => row.email === email)
   const withIdentity = (issuer: string, subject: string) =>
-    all().find(({ identities }) => identities.some(isOf(issuer, subject)))
-  const withPasskey = (id: string) => all().find(({ passkeys }) => passkeys.some(hasId(id)))
-  const shown = (entry: Entry | undefined): UserRow | null =>
+    entries.find(({ identities }) => identities.some(isIdentity(issuer, subject)))
+  const shown = (entry: Entry | undefined): Users.UserRow | null =>
     entry === undefined ? null : structuredClone(entry.row)
-  /** @returns whether there is such a user */
-  const change = (id: string, apply: (entry: Entry) => void): boolean => {
-    const entry = entries.get(id)
-    if (entry !== undefined) apply(entry)
+  const change = (entry: Entry | undefined, changes: object): boolean => {
+    if (entry !== undefined) entry.row = structuredClone({ ...entry.row, ...changes })
     return entry !== undefined
   }
-  let created = 0
   return {
     columns: async () => columns,
-    find: async (id) => shown(entries.get(id)),
+    find: async (id) => shown(of(id)),
     findByEmail: async (email) => shown(withEmail(email)),
     findByIdentity: async (issuer, subject) => shown(withIdentity(issuer, subject)),
     async create({ columns: given, ...user }, identity) {
-      const isTaken =
-        entries.has(user.id) ||
-        (user.email !== null && withEmail(user.email) !== undefined) ||
-        (identity !== null && withIdentity(identity.issuer, identity.subject) !== undefined)
-      if (isTaken) return null
+      const owner = identity && withIdentity(identity.issuer, identity.subject)
+      if (of(user.id) ?? withEmail(user.email) ?? owner) return null
       const own = Object.fromEntries((columns ?? []).map((name) => [name, null]))
       const times = { secondFactor: null, disabledAt: null, createdAt: new Date() }
       const row = structuredClone({ ...own, ...given, ...user, ...times })
       const identities = identity === null ? [] : [{ ...identity, created: new Date() }]
       const entry: Entry = { at: (created += 1), row, identities, passkeys: [] }
-      entries.set(user.id, entry)
+      entries = [entry, ...entries]
       return shown(entry)
     },
-    update: async (id, { columns: given, ...changes }) =>
-      change(id, (entry) => {
-        entry.row = structuredClone({ ...entry.row, ...given, ...changes })
-      }),
+    update: async (id, { columns: given, ...changes }) => change(of(id), { ...given, ...changes }),
     async swap(id, after, before) {
-      const entry = entries.get(id)
-      if (entry === undefined) return false
-      const isSame = Object.entries(before).every(([name, value]) => entry.row[name] === value)
-      const { email = null } = after
-      const owner = email === null ? undefined : withEmail(email)
-      if (!isSame || (owner !== undefined && owner !== entry)) return false
-      entry.row = { ...entry.row, ...after }
-      return true
+      const entry = of(id)
+      const owner = withEmail(after.email ?? null) ?? entry
+      const isSame = Object.entries(before).every(([name, value]) => entry?.row[name] === value)
+      return owner === entry && isSame && change(entry, after)
     },
     async setDisabled(id, isDisabled) {
-      const entry = entries.get(id)
+      const entry = of(id)
       if (entry === undefined) return null
       if ((entry.row.disabledAt !== null) === isDisabled) return false
-      entry.row = { ...entry.row, disabledAt: isDisabled ? new Date() : null }
-      return true
+      return change(entry, { disabledAt: isDisabled ? new Date() : null })
     },
-    remove: async (id) => entries.delete(id),
+    async remove(id) {
+      const { length } = entries
+      entries = entries.filter(({ row }) => row.id !== id)
+      return entries.length < length
+    },
     async list({ after, limit, email, disabled, role }) {
       if (after !== undefined && email === undefined && !/^\d+$/.test(after))
         throw new RangeError('after: no cursor of this store')
-      const keyOf = ({ row, at }: Entry) => (email === undefined ? at : String(row.email))
-      const isAfter = (entry: Entry): boolean => {
-        if (after === undefined) return true
-        return email === undefined ? entry.at < Number(after) : String(keyOf(entry)) > after
-      }
-      const matching = all().filter((entry) => {
-        const { row } = entry
-        const isListed = email === undefined || row.email?.startsWith(email) === true
-        const isAsked = disabled === undefined || (row.disabledAt !== null) === disabled
-        return isListed && isAsked && (role === undefined || row.roles.includes(role))
-      })
-      const sorted = matching
-        .filter(isAfter)
-        .toSorted((one, other) =>
-          email === undefined ? other.at - one.at : keyOf(one) < keyOf(other) ? -1 : 1,
-        )
-      const page = sorted.slice(0, limit)
-      const last = page.at(-1)
-      const next = last !== undefined && sorted.length > limit ? String(keyOf(last)) : null
-      return { users: page.map((entry) => structuredClone(entry.row)), next }
+      const keyOf = ({ at, row }: Entry) => (email === undefined ? -at : String(row.email))
+      const start = email === undefined ? -Number(after) : String(after)
+      const found = entries
+        .filter(({ row }) => email === undefined || row.email?.startsWith(email))
+        .filter(({ row }) => disabled === undefined || (row.disabledAt !== null) === disabled)
+        .filter(({ row }) => role === undefined || row.roles.includes(role))
+        .filter((entry) => after === undefined || keyOf(entry) > start)
+        .toSorted((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1))
+      const page = found.slice(0, limit)
+      const last = found.length > limit ? page.at(-1) : undefined
+      const next = last && String(email === undefined ? last.at : last.row.email)
+      return { users: page.map(({ row }) => structuredClone(row)), next: next ?? null }
     },
-    identities: async (id) => [...(entries.get(id)?.identities ?? [])],
+    identities: async (id) => structuredClone(of(id)?.identities ?? []),
     async link(id, identity) {
       const { issuer, subject } = identity
-      const owner = withIdentity(issuer, subject)
-      const entry = entries.get(id)
+      const [owner, entry] = [withIdentity(issuer, subject), of(id)]
       if (owner !== undefined || entry === undefined) return owner !== undefined && owner === entry
       entry.identities = [...entry.identities, { ...identity, created: new Date() }]
       return true
     },
     async unlink(id, issuer, subject, ways) {
-      const entry = entries.get(id)
-      const left = entry?.identities.filter((each) => !isOf(issuer, subject)(each)) ?? []
-      if (entry === undefined || left.length === entry.identities.length) return 'unknown'
-      return settle({ ...entry, identities: left }, ways, entry)
+      const isOther = (each: Users.UserIdentity): boolean => !isIdentity(issuer, subject)(each)
+      return settle(of(id), (entry) => ({ identities: entry.identities.filter(isOther) }), ways)
     },
-    passkeys: async (id) => structuredClone(entries.get(id)?.passkeys ?? []),
+    passkeys: async (id) => structuredClone(of(id)?.passkeys ?? []),
     async addPasskey(id, passkey) {
-      if (withPasskey(passkey.id) !== undefined) return false
-      return change(id, (entry) => {
-        entry.passkeys = [...entry.passkeys, structuredClone(passkey)]
-      })
+      const entry = of(id)
+      const isTaken = entries.some(({ passkeys }) => passkeys.some(hasId(passkey.id)))
+      if (entry === undefined || isTaken) return false
+      entry.passkeys = [...entry.passkeys, structuredClone(passkey)]
+      return true
     },
     async swapPasskey(id, after, before) {
-      const entry = entries.get(id)
-      const stored = entry?.passkeys.find(hasId(before.id))
-      if (entry === undefined || !isDeepStrictEqual(stored, before)) return false
-      entry.passkeys = entry.passkeys.map((each) =>
-        each === stored ? structuredClone(after) : each,
-      )
+      const entry = of(id)
+      const at = entry?.passkeys.findIndex((each) => isDeepStrictEqual(each, before)) ?? -1
+      if (entry === undefined || at < 0) return false
+      entry.passkeys = entry.passkeys.with(at, structuredClone(after))
       return true
     },
     async removePasskey(id, passkey, ways) {
-      const entry = entries.get(id)
-      const left = entry?.passkeys.filter((each) => each.id !== passkey) ?? []
-      if (entry === undefined || left.length === entry.passkeys.length) return 'unknown'
-      return settle({ ...entry, passkeys: left }, ways, entry)
+      const isOther = (each: Passkey): boolean => !hasId(passkey)(each)
+      return settle(of(id), (entry) => ({ passkeys: entry.passkeys.filter(isOther) }), ways)
     },
   }
 }
 
 const hasId =
   (id: string) =>
-  (each: { readonly id: string }): boolean =>
+  (each: Passkey): boolean =>
     each.id === id
 
-const isOf =
+const isIdentity =
   (issuer: string, subject: string) =>
-  (each: UserIdentity): boolean =>
+  (each: Users.UserIdentity): boolean =>
     each.issuer === issuer && each.subject === subject
 
 /** Stores what is left of a user who has another way in. */
-function settle(left: Entry, ways: WaysIn | null, entry: Entry): Removed {
-  const { row, identities, passkeys } = left
+function settle(
+  entry: Entry | undefined,
+  rest: (entry: Entry) => Partial<Entry>,
+  ways: Users.WaysIn | null,
+): Users.Removed {
+  if (entry === undefined) return 'unknown'
+  const left = { ...entry, ...rest(entry) }
+  const countOf = ({ identities, passkeys }: Entry): number => identities.length + passkeys.length
+  if (countOf(left) === countOf(entry)) return 'unknown'
   const hasWay =
     ways === null ||
-    (ways.password && row.password !== null) ||
-    (ways.passkeys && passkeys.length > 0) ||
-    identities.some(({ issuer }) => ways.issuers.includes(issuer))
+    (ways.password && left.row.password !== null) ||
+    (ways.passkeys && left.passkeys.length > 0) ||
+    left.identities.some(({ issuer }) => ways.issuers.includes(issuer))
   if (!hasWay) return 'last'
-  Object.assign(entry, { identities, passkeys })
+  Object.assign(entry, left)
   return 'removed'
 }

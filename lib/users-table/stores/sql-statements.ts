@@ -57,7 +57,7 @@ SELECT u.* FROM ${identities} i JOIN ${users} u ON u.id = i.user_id WHERE i.issu
 WITH linked AS (
   INSERT INTO ${identities} (issuer, subject, provider, user_id)
   SELECT $2::text, $3::text, $4::text, r.id FROM ${record('$1')}
-  WHERE NOT EXISTS (SELECT FROM ${users} u WHERE u.email = r.email)
+  WHERE NOT EXISTS (SELECT FROM ${users} u WHERE u.email = r.email OR u.id = r.id)
   ON CONFLICT DO NOTHING RETURNING user_id
 )
 ${insert(names, `linked, ${record('$1')}`)}`,

@@ -21,7 +21,7 @@ t.test('a removal asks for a recent login of the user, with all factors', async 
     const { headers: strong } = has === 'a second factor' ? await enable(jar) : { headers: jar }
     const [, last = ''] = /token=([^;]+)/.exec(String(strong.cookie)) ?? []
     const as = (changed: object): Headers =>
-      bearer(app.jwtService.generateTokenWithClaims({ ...claimsOf(last), ...changed } as never))
+      bearer(app.jwtService.generateTokenWithClaims({ ...claimsOf(last), ...changed }))
     const needsMfa = has !== 'a password'
     const amr = needsMfa ? ['pwd', 'mfa'] : ['pwd']
     const cases: (readonly [string, Headers, string])[] = [
@@ -42,7 +42,7 @@ t.test('a removal asks for a recent login of the user, with all factors', async 
 t.test('those of another user are neither shown nor removed', async (t) => {
   const { app, create, connect, enter, send, store } = await usersApp(t)
   const ids = [await create('erik@example.com'), await create('fay@example.com')]
-  const [erik = {}, fay = {}] = [await enter('erik@example.com'), await enter('fay@example.com')]
+  const [erik, fay] = [await enter('erik@example.com'), await enter('fay@example.com')]
   await connect(erik, '1')
   await connect(fay, '2')
   const identity = { issuer: issuers.corp, subject: '1' }

@@ -55,7 +55,12 @@ export function supply(given: AuthnOptions): AuthnOptions {
   }
   const { users, login, accounts, loginWith, secondFactor, passkeys } = given
   const table = userTableOf((users as unknown as UsersOptions).store)
-  const subject = (user: UserRow): string => user.id
+  // A function that makes whole tokens makes their `sub` too.
+  const makesTokens = declaredProperty(Object(login) as object, 'tokenFunc') !== undefined
+  const forLogin = {
+    usernameField: 'email',
+    ...(!makesTokens && { subject: (user: UserRow) => user.id }),
+  }
   // Browsers withhold strict cookies at the callback of a link, which startup rejects.
   const mayLink = declaredProperty(Object(given.cookies) as object, 'sameSite') !== 'strict'
   const forFactors = {
@@ -64,7 +69,7 @@ export function supply(given: AuthnOptions): AuthnOptions {
   }
   const supplied = {
     userService: table.service,
-    login: login === false ? false : completed(login ?? {}, { usernameField: 'email', subject }),
+    login: login === false ? false : completed(login ?? {}, forLogin),
     accounts: completed(accounts, forAccounts(table, accounts?.remove)),
     loginWith: byName(loginWith, (provider) => forProvider(table, provider, mayLink)),
     secondFactor: completed(secondFactor, forFactors),

@@ -162,3 +162,14 @@ t.test('registrations with one store have the same users', async (t) => {
   await outer.authn.users.enable(id, null)
   t.equal(await me(), 401, 'the sessions of both end')
 })
+
+t.test('tokens that the app makes itself', async (t) => {
+  const tokenFunc = (_request: unknown, user: object): string => Object.keys(user).join()
+  const options: object = { ...base, sessions: false, users: { store }, login: { tokenFunc } }
+  const app = await appWith(t, options as AuthnOptions)
+  const email = 'tokens@example.org'
+  await app.authn.users.create({ email, password: newPassword }, null)
+  const payload = { email, password: newPassword }
+  const response = await app.inject({ method: 'POST', url: '/login', payload })
+  t.match(response.json<{ token: string }>().token, 'createdAt')
+})

@@ -294,6 +294,6 @@ export const users: Command = {
 
 const dateOf = (date: Date): string => date.toISOString().slice(0, 10)
 
-function shown({ password: _hash, secondFactor: _factor, ...user }: UserRow): object {
+function shown({ password, secondFactor, ...user }: UserRow): object {
   return user
 }

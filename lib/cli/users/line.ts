@@ -40,8 +40,8 @@ export function readLine(
   if (!isPlain(value)) return 'it is no JSON object'
   if (text.includes('\ufffd')) return 'it is not UTF-8, or has the character U+FFFD'
   const {
-    id = null,
-    email = null,
+    id,
+    email,
     passwordHash = null,
     name = null,
     roles,
@@ -51,15 +51,15 @@ export function readLine(
   } = value
   const unknown = Object.keys(own).find((each) => isOwnColumn(each) || !columns.includes(each))
   if (unknown !== undefined) return `${quoted(unknown)} is no column that the app has added`
-  const uuid = typeof id === 'string' ? id.toLowerCase() : randomUUID()
-  if (id !== null && (typeof id !== 'string' || !isUserId(uuid))) return 'id: expected a UUID'
+  const uuid = typeof id === 'string' ? id.toLowerCase() : null
+  if (id !== null && (uuid === null || !isUserId(uuid))) return 'id: expected a UUID'
   const address = typeof email === 'string' ? emailOf(email) : null
   if (email !== null && address === null) return 'email: expected an address, or null'
   const accounts = readIdentities(identities ?? [])
   if (accounts === null) {
     return 'identities: expected an array of { provider, issuer, subject }, which are text'
   }
-  if (id === null && address === null && accounts.length === 0) {
+  if (uuid === null && address === null && accounts.length === 0) {
     return 'expected an id, an email or identities'
   }
   if (!isUserName(name))
@@ -77,7 +77,7 @@ export function readLine(
   }
   const user = {
     ...own,
-    id: uuid,
+    id: uuid ?? randomUUID(),
     email: address,
     name,
     roles: roles ?? [],
@@ -85,7 +85,7 @@ export function readLine(
     // A date alone would be one of the time zone of the connection.
     created_at: start.length > 10 ? start : `${start}T00:00Z`,
   }
-  return { user, identities: accounts, hasId: id !== null }
+  return { user, identities: accounts, hasId: uuid !== null }
 }
 
 function readIdentities(value: unknown): Identity[] | null {

@@ -294,6 +294,8 @@ export const users: Command = {
 
 const dateOf = (date: Date): string => date.toISOString().slice(0, 10)
 
-function shown({ password, secondFactor, ...user }: UserRow): object {
-  return user
+const secrets = new Set(['password', 'secondFactor'])
+
+function shown(user: UserRow): object {
+  return Object.fromEntries(Object.entries(user).filter(([name]) => !secrets.has(name)))
 }

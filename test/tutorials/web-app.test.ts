@@ -27,7 +27,7 @@ async function usePage(t: Test, origin: string): Promise<void> {
   const { page } = await openPage(t, String(findProgram('Chromium')), 'en-US')
   const press = (name: string): Promise<void> => page.getByRole('button', { name }).first().click()
   const logIn = async (name: string, password: string): Promise<void> => {
-    await page.getByLabel('Name').fill(name)
+    await page.getByLabel('E-mail').fill(`${name}@example.com`)
     await page.getByLabel('Password').fill(password)
     await press('Log in')
   }

@@ -21,9 +21,8 @@ interface Tables {
 const batchSize = 1000
 const mostShown = 20
 const longestLine = 2 ** 20
-/** PostgreSQL knows no size of a table that was just filled, and would read all of it for each batch and each foreign key. */
-const begin =
-  'BEGIN; SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off'
+/** PostgreSQL knows no size of a table that was just filled, and would read all of it for each foreign key. */
+const begin = 'BEGIN; SET LOCAL enable_seqscan = off'
 
 /** Reads lines of JSON, checks them, and stores the users. */
 export async function importFile(file: string, how: ImportOptions, tables: Tables, io: Io) {
@@ -131,19 +130,23 @@ class Run {
       },
     )
     await this.client.query(begin)
+    // Each look-up is a subquery of its own: without statistics, PostgreSQL may join in an order that reads whole tables.
     const { rows } = await this.client.query<{ line: number; isOther: boolean }>(
       `
 WITH line AS MATERIALIZED (
   SELECT * FROM jsonb_to_recordset($1::jsonb) AS l(line int, id uuid, email text, identities jsonb)
-), owner AS (
-  SELECT line, line.email AS wanted, u.id, u.email FROM line JOIN ${users} u ON u.id = line.id
-  UNION ALL SELECT line, line.email, u.id, u.email FROM line JOIN ${users} u ON u.email = line.email
-  UNION ALL SELECT line, line.email, u.id, u.email FROM line,
-    jsonb_to_recordset(line.identities) AS k(issuer text, subject text)
-    JOIN ${this.prefix}_identities i USING (issuer, subject) JOIN ${users} u ON u.id = i.user_id
+), owner AS MATERIALIZED (
+  SELECT line, email AS wanted, (SELECT u.id FROM ${users} u WHERE u.id = line.id) AS id FROM line
+  UNION ALL SELECT line, email, (SELECT u.id FROM ${users} u WHERE u.email = line.email) FROM line
+  UNION ALL SELECT line, email, (
+    SELECT i.user_id FROM ${this.prefix}_identities i WHERE i.issuer = k.issuer AND i.subject = k.subject
+  ) FROM line, jsonb_to_recordset(identities) AS k(issuer text, subject text)
+), known AS MATERIALIZED (
+  SELECT line, wanted, id, (SELECT u.email FROM ${users} u WHERE u.id = owner.id) AS email
+  FROM owner WHERE id IS NOT NULL
 )
 SELECT line, count(DISTINCT id) > 1 OR coalesce(bool_or(email <> wanted), false) AS "isOther"
-FROM owner GROUP BY line`,
+FROM known GROUP BY line`,
       [JSON.stringify(keys)],
     )
     await this.client.query('COMMIT')
@@ -157,7 +160,9 @@ FROM owner GROUP BY line`,
     for (const entry of batch) {
       if (known.has(entry[0])) continue
       const names = Object.keys(entry[1].user).toSorted().join()
-      bySet.set(names, [...(bySet.get(names) ?? []), entry])
+      const lines = bySet.get(names) ?? []
+      lines.push(entry)
+      bySet.set(names, lines)
     }
     for (const lines of bySet.values()) await this.#insert(lines)
   }

@@ -40,8 +40,8 @@ export function readLine(
   if (!isPlain(value)) return 'it is no JSON object'
   if (text.includes('\ufffd')) return 'it is not UTF-8, or has the character U+FFFD'
   const {
-    id,
-    email,
+    id = null,
+    email = null,
     passwordHash = null,
     name = null,
     roles,

@@ -10,7 +10,9 @@ CREATE TABLE IF NOT EXISTS demo_users (
   created_at     timestamptz NOT NULL DEFAULT now()
 );
 CREATE INDEX IF NOT EXISTS demo_users_created ON demo_users (created_at, id);
-CREATE INDEX IF NOT EXISTS demo_users_disabled ON demo_users (created_at, id) WHERE disabled_at IS NOT NULL;
+-- Lists of users who are disabled, or are not.
+CREATE INDEX IF NOT EXISTS demo_users_state ON demo_users (num_nulls(disabled_at), created_at, id);
+CREATE INDEX IF NOT EXISTS demo_users_state_email ON demo_users (num_nulls(disabled_at), email);
 
 -- The accounts of users at providers.
 CREATE TABLE IF NOT EXISTS demo_identities (

@@ -71,6 +71,8 @@ export class UserTools {
 
   /** @returns null for a cursor that the store has not made */
   async list(page: Parameters<UserStore['list']>[0]): Promise<UserPage<UserRow> | null> {
+    // Databases fail at them.
+    if (![page.email, page.role].every(isStorable)) return { users: [], next: null }
     return this.ask((store) =>
       // Addresses are stored in lower case.
       store.list({ ...page, email: page.email?.toLowerCase() }).catch((error: unknown) => {

@@ -84,6 +84,12 @@ const cases: Cases<UserStore> = {
       assert.equal(await other.findByIdentity(issuer, next.subject), null, 'and nothing else')
       await other.remove(String(rows[0]?.id))
     }
+    const user = newUser({ email: null })
+    const calls = byTurns(store, other).map((each, at) =>
+      each.create(user, identityOf(`${id} ${at}`)),
+    )
+    assert.equal(await count(calls, null), calls.length - 1)
+    assert.equal((await store.identities(user.id)).length, 1, 'none of a user who was not stored')
     for (const _ of [1, 2]) await kept(store, { email: null })
   },
 

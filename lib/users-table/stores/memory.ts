@@ -77,8 +77,8 @@ function memoryStore(columns: readonly string[] | null): Users.UserStore {
       return entries.length < length
     },
     async list({ after, limit, email, disabled, role }) {
-      if (after !== undefined && email === undefined && !/^\d+$/.test(after))
-        throw new RangeError('after: no cursor of this store')
+      const isCursor = email === undefined ? /^\d+$/.test(after ?? '') : after?.startsWith(email)
+      if (after !== undefined && !isCursor) throw new RangeError('after: no cursor of this store')
       const keyOf = ({ at, row }: Entry) => (email === undefined ? -at : String(row.email))
       const start = email === undefined ? -Number(after) : String(after)
       const found = entries

@@ -16,22 +16,31 @@ function listOf(value: unknown): readonly string[] {
   return Array.from(items, ([bare, quoted]) => quoted?.replace(/\\(.)/gs, '$1') ?? bare)
 }
 
-/** A row of the table, whose columns have names of SQL. Columns of the app stay as they are. */
+/** Columns of the table, and what a user has in their place: a column of the app with such a name is not shown. */
+const own = new Set(
+  'id email password name roles second_factor disabled_at created_at fastify_authn_cursor secondFactor disabledAt createdAt __proto__'.split(
+    ' ',
+  ),
+)
+
+/** A row of the table, whose columns have names of SQL. Columns of the app stay as they are. @throws TypeError */
 export function userOf(row: Row): UserRow {
-  const {
-    second_factor: factor,
-    disabled_at: disabled,
-    created_at: created,
-    fastify_authn_cursor: _,
-    ...user
-  } = row
-  return {
-    ...(user as unknown as UserRow),
-    roles: listOf(user.roles),
-    secondFactor: factor as string | null,
-    disabledAt: disabled === null ? null : dateOf(disabled),
-    createdAt: dateOf(created),
+  // Without it, a disabled user could log in.
+  if (row.disabled_at === undefined)
+    throw new TypeError('query() returned a row without the column disabled_at, as SQL names it')
+  const user: Record<string, unknown> = {
+    id: row.id,
+    email: row.email,
+    password: row.password,
+    name: row.name,
+    roles: listOf(row.roles),
+    secondFactor: row.second_factor,
+    disabledAt: row.disabled_at === null ? null : dateOf(row.disabled_at),
+    createdAt: dateOf(row.created_at),
   }
+  // Rest syntax takes ten times as long.
+  for (const name in row) if (!own.has(name)) user[name] = row[name]
+  return user as unknown as UserRow
 }
 
 export const identityOf = ({ provider, issuer, subject, created }: Row): UserIdentity => ({

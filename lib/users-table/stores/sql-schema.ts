@@ -15,7 +15,9 @@ CREATE TABLE IF NOT EXISTS ${users} (
   created_at     timestamptz NOT NULL DEFAULT now()
 );
 CREATE INDEX IF NOT EXISTS ${users}_created ON ${users} (created_at, id);
-CREATE INDEX IF NOT EXISTS ${users}_disabled ON ${users} (created_at, id) WHERE disabled_at IS NOT NULL;
+-- Lists of users who are disabled, or are not.
+CREATE INDEX IF NOT EXISTS ${users}_state ON ${users} (num_nulls(disabled_at), created_at, id);
+CREATE INDEX IF NOT EXISTS ${users}_state_email ON ${users} (num_nulls(disabled_at), email);
 
 -- The accounts of users at providers.
 CREATE TABLE IF NOT EXISTS ${identities} (

@@ -20,7 +20,7 @@ export function sqlStatements(prefix: string) {
   const id = '$1::text::uuid'
   const insert = (names: readonly string[], from: string): string => {
     const columns = names.map(quoted)
-    return `INSERT INTO ${users} (${columns.join()}) SELECT ${columns.map((each) => `r.${each}`).join()} FROM ${from} ON CONFLICT DO NOTHING RETURNING *`
+    return `INSERT INTO ${users} (${columns.join()}) SELECT ${columns.map((each) => `r.${each}`).join()} FROM ${from}`
   }
   /**
    * Locks the user, and then what it has: rows that were deleted while this statement has waited are skipped, although its
@@ -45,14 +45,15 @@ SELECT result FROM decided`
 
   return {
     columns: `
-SELECT attname AS name FROM pg_attribute WHERE attrelid = to_regclass('${users}') AND attnum > 0 AND NOT attisdropped
+SELECT attname AS name FROM pg_attribute WHERE attrelid = '${users}'::regclass AND attnum > 0 AND NOT attisdropped
   AND attgenerated = '' AND attname NOT IN ('id', 'email', 'password', 'name', 'roles', 'second_factor', 'disabled_at', 'created_at')`,
-    find: `SELECT * FROM ${users} WHERE id = ${id}`,
+    find: `SELECT * FROM ${users} WHERE id = $1`,
     findByEmail: `SELECT * FROM ${users} WHERE email = $1::text`,
     findByIdentity: `
 SELECT u.* FROM ${identities} i JOIN ${users} u ON u.id = i.user_id WHERE i.issuer = $1::text AND i.subject = $2::text`,
-    create: (names: readonly string[]) => insert(names, record('$1')),
-    /** Where the address is taken, the identity refers to no user, so that its foreign key undoes the statement. */
+    create: (names: readonly string[]) =>
+      `${insert(names, record('$1'))} ON CONFLICT (email) DO NOTHING RETURNING *`,
+    /** Where the address or the id is taken at the same moment, an error undoes the statement, the identity too. */
     createWith: (names: readonly string[]) => `
 WITH linked AS (
   INSERT INTO ${identities} (issuer, subject, provider, user_id)
@@ -60,7 +61,7 @@ WITH linked AS (
   WHERE NOT EXISTS (SELECT FROM ${users} u WHERE u.email = r.email OR u.id = r.id)
   ON CONFLICT DO NOTHING RETURNING user_id
 )
-${insert(names, `linked, ${record('$1')}`)}`,
+${insert(names, `linked, ${record('$1')}`)} RETURNING *`,
     update: (names: readonly string[]) => {
       const columns = names.map((name) => `${quoted(name)} = r.${quoted(name)}`)
       const set = columns.length > 0 ? columns.join() : 'id = u.id'
@@ -107,7 +108,7 @@ SELECT EXISTS (SELECT FROM changed) AS changed FROM found`,
           ? []
           : [`email >= ${param(email)} AND email <= ${param(`${email}\u{10ffff}`)}`]),
         ...(after === undefined ? [] : [`email > ${param(after)}`]),
-        ...(disabled === undefined ? [] : [`disabled_at IS ${disabled ? 'NOT NULL' : 'NULL'}`]),
+        ...(disabled === undefined ? [] : [`num_nulls(disabled_at) = ${disabled ? 0 : 1}`]),
         ...(role === undefined ? [] : [`${param(role)} = ANY (roles)`]),
       ]
       const where = conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : ''

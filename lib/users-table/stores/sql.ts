@@ -86,8 +86,8 @@ function storeOver(rows: RowsOf, prefix: string): UserStore {
     remove: (id) => isDone(sql.remove, id),
     async list({ after, limit, email, disabled, role }) {
       const [, time, id] = (email === undefined && cursor.exec(after ?? '')) || []
-      if (after !== undefined && email === undefined && time === undefined)
-        throw new RangeError('after: no cursor of this store')
+      const isCursor = email === undefined ? time !== undefined : after?.startsWith(email)
+      if (after !== undefined && !isCursor) throw new RangeError('after: no cursor of this store')
       const asked = { time, id, email, after: email === undefined ? undefined : after, role }
       const { text, params } = sql.list(asked, disabled, limit + 1)
       const found = await rows(text, params)

@@ -250,7 +250,12 @@ export interface UserEvent extends OfRegistration {
 declare module './accounts.js' {
   interface NewAccount {
     /** What an admin has given to an invited user by the admin API of the option `users`. */
-    readonly admin?: Partial<Pick<TableUser, 'name' | 'roles'>>
+    readonly admin?: Partial<
+      Pick<TableUser, 'name' | 'roles'> & {
+        /** The id of the admin, for an invitation. */
+        readonly by: string
+      }
+    >
   }
 }
 

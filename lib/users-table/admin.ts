@@ -63,12 +63,16 @@ const show: Handle = async ({ users, registration }, _body, request) => {
 }
 
 const create: Handle = async ({ users, registration }, body, request, reply) => {
-  requireOwnSession(registration, request)
+  const { user: own } = requireOwnSession(registration, request)
   const admin = namedOf(body)
+  // The token of an invitation holds them.
+  if (Buffer.byteLength(JSON.stringify(admin)) > 8192) badRequest('body/roles must be shorter')
   const email = emailOf(body.email) ?? badRequest('body/email must be an address')
   await requireAlive(registration, request)
   if (users.has('accounts')) {
-    const isSent = await registration.app.authn.accounts.invite(email, request, { admin } as object)
+    const isSent = await registration.app.authn.accounts.invite(email, request, {
+      admin: { ...admin, by: (own as UserRow).id },
+    } as object)
     if (!isSent) throw rejection('auth.account-exists')
     void reply.code(202)
     return {}

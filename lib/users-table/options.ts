@@ -5,7 +5,7 @@ import * as Type from '@sinclair/typebox/type'
 import { withDefaults } from '../options/defaults.js'
 import { storeFactory } from '../stores/options.js'
 import { userTableOf } from './table.js'
-import type { UserRow, UsersOptions } from '../../types/users.js'
+import type { UserRow, UsersOptions, WaysIn } from '../../types/users.js'
 
 export const schema = strict(
   {
@@ -20,7 +20,7 @@ export const schema = strict(
         auth: Type.Any({ description: "a mark with a role or a scope, such as { role: 'admin' }" }),
         path: optional(
           text('a path that begins with / and does not end with it, without ?, # and *', {
-            pattern: String.raw`^/[^\s?#*]*[^\s?#*/]$`,
+            pattern: String.raw`^/[^\s?#*:]*[^\s?#*:/]$`,
             quoted: true,
           }),
         ),
@@ -44,19 +44,23 @@ export function resolve(given: UsersOptions) {
     }
   }
   const table = userTableOf(store)
-  return {
+  const resolved = {
     // Called on the object of the app, which may be an instance of a class.
     given,
     signUp,
     admin: admin && withDefaults({ path: '/admin/users' }, admin),
     table,
-    /** Whether a user has neither an identity nor a passkey. */
+    ways: { password: true, passkeys: true, issuers: [] } as WaysIn,
+    /** Whether a user has neither an identity nor a passkey with which to log in. */
     async hasNoWayIn(user: object): Promise<boolean> {
       const { id } = user as UserRow
-      const all = await table.ask((each) => Promise.all([each.identities(id), each.passkeys(id)]))
-      return all.every(({ length }) => length === 0)
+      const { passkeys, issuers } = resolved.ways
+      const identities = await table.ask((store) => store.identities(id))
+      if (identities.some(({ issuer }) => issuers.includes(issuer))) return false
+      return !passkeys || (await table.ask((store) => store.passkeys(id))).length === 0
     },
   }
+  return resolved
 }
 
 declare module '../feature.js' {

@@ -14,12 +14,15 @@ export const areRoles = (value: unknown): value is readonly string[] =>
   Array.isArray(value) && value.length <= 100 && value.every((each) => isText(each, 1, 100))
 
 /** Whether a store may get a value: databases fail at NUL and at half of a surrogate pair. */
-export const isStorable = (value: unknown): boolean =>
-  typeof value !== 'string' || (value.isWellFormed() && !value.includes('\0'))
+export function isStorable(value: unknown): boolean {
+  if (typeof value === 'string') return value.isWellFormed() && !value.includes('\0')
+  if (typeof value !== 'object' || value === null) return true
+  return Object.entries(value).flat().every(isStorable)
+}
 
 /** Whether a text is a UUID as the plugin makes them. */
 export const isUserId = (text: string): boolean =>
-  /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/.test(text)
+  typeof text === 'string' && /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/.test(text)
 
 const own = new Set(['id', 'email', 'password', 'secondfactor', 'disabledat', 'createdat'])
 

@@ -30,7 +30,9 @@ const methods =
 function completed(given: unknown, more: Members): unknown {
   if (typeof given !== 'object' || given === null) return given
   const isMissing = ([name]: [string, unknown]): boolean =>
-    [undefined, true].includes(declaredProperty(given, name) as undefined)
+    (name === 'remove' ? [undefined, true] : [undefined]).includes(
+      declaredProperty(given, name) as undefined,
+    )
   const bound = methods.flatMap((name) => {
     const own: unknown = declaredProperty(given, name)
     return typeof own === 'function' ? [[name, own.bind(given) as unknown] as const] : []
@@ -88,8 +90,12 @@ function byName(given: AuthnOptions['loginWith'], of: (name: string) => Members)
 function forAccounts({ ask }: UserTable, remove: unknown): Members {
   const create: AccountsOptions['create'] = async (account, request) => {
     const tools = toolsFor(request)
-    const { email, passwordHash: password } = account
-    const columns = await tools.columnsOf(account, request)
+    const { email, passwordHash: password, invitation, admin } = account
+    // An invitation ends with the admin who has sent it.
+    const { by, ...given } = admin ?? {}
+    if (by !== undefined && (await tools.find(by))?.disabledAt !== null) return false
+    const known = { email, ...withoutUndefined({ invitation, admin: admin && given }) }
+    const columns = await tools.columnsOf(known, request)
     return (await tools.add({ email, password }, columns, null, request)) !== null
   }
   const update: AccountsOptions<UserRow>['update'] = ({ id }, after, before) =>

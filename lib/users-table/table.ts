@@ -1,8 +1,8 @@
-import type { FastifyBaseLogger } from 'fastify'
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import { onceAMinute } from '../common/once-a-minute.js'
 import { faultOf, isAuthenticationError, isUsageError, rejection } from '../errors/errors.js'
 import { emailOf } from '../mail/email.js'
-import { kFindForLogin, refused } from '../users/user.js'
+import { kFindForLogin, kLoginName, refused } from '../users/user.js'
 import { isUserId } from './rules.js'
 import type { UserRow, UserStore, UserStoreFactory } from '../../types/users.js'
 import type { UserService } from '../../types/user-service.js'
@@ -12,6 +12,8 @@ export interface UserTable {
   readonly service: UserService<UserRow>
   /** Of the first registration. */
   log?: FastifyBaseLogger
+  /** The apps whose registrations have this table, in this process. */
+  readonly apps: Set<FastifyInstance>
   /** Calls the store. @throws (rejects) ERR_AUTH_STORE_UNAVAILABLE, AuthenticationFault ERR_AUTH_USERS */
   ask<T>(work: (store: UserStore) => Promise<T>): Promise<T>
 }
@@ -31,7 +33,7 @@ function openTable(factory: UserStoreFactory): UserTable {
     if (isAuthenticationError(error) || isUsageError(error)) return error
     const { code, message } = problemOf(error)
     if (error instanceof TypeError || !isUnavailable(code))
-      return faultOf('ERR_AUTH_USERS', new Error(`${message} (${code})`))
+      return faultOf('ERR_AUTH_USERS', new Error(`${message} (${code ?? 'TypeError'})`))
     if (isLogDue()) table.log?.error({ code, reason: message }, 'The store of users is unavailable')
     return rejection('auth.overloaded', { code: 'ERR_AUTH_STORE_UNAVAILABLE', retryAfter: 2 })
   }
@@ -46,6 +48,8 @@ function openTable(factory: UserStoreFactory): UserTable {
       const user = await find(name)
       return user === null || user.disabledAt === null ? user : null
     },
+    // An id is no name at a login: failures would be counted for it apart.
+    [kLoginName]: emailOf,
     async [kFindForLogin](name: string | number) {
       const user = await find(name)
       if (user === null || user.disabledAt === null) return user
@@ -59,6 +63,7 @@ function openTable(factory: UserStoreFactory): UserTable {
   }
   const table: UserTable = {
     service,
+    apps: new Set(),
     async ask(work) {
       try {
         return await work(store)
@@ -70,20 +75,27 @@ function openTable(factory: UserStoreFactory): UserTable {
   return table
 }
 
-/** Errors of drivers without a SQLSTATE are those of connections. */
+/** Errors without a SQLSTATE are those of connections. Prisma has codes of its own, such as P1001. */
 const isSqlState = (code: unknown): code is string =>
-  typeof code === 'string' && /^(?=.*\d)[\dA-Z]{5}$/.test(code)
+  typeof code === 'string' && /^(?!P[1-9])(?=.*\d)[\dA-Z]{5}$/.test(code)
 
 /** Connection exception, insufficient resources, operator intervention. */
 const isUnavailable = (code: string | undefined): boolean =>
   code === undefined || /^(?:08|53|57)/.test(code)
 
-/** What a log may have of an error: drivers put values into other members, and PostgreSQL at the end of some messages. */
+/** What a log may have of an error: ORMs and drivers put values around it, and PostgreSQL at the end of some messages. */
 function problemOf(error: unknown) {
-  const { code, cause, message } = Object(error) as Record<'code' | 'cause' | 'message', unknown>
-  const ofCause = (Object(cause) as { code?: unknown }).code
-  return {
-    code: [code, ofCause].find(isSqlState),
-    message: String(message ?? error).replace(/: ".*$/s, ': …'),
-  }
+  type Described = Readonly<Partial<Record<'code' | 'cause' | 'message', unknown>>>
+  const chain: Described[] = [Object(error) as Described]
+  for (let next = chain[0]?.cause; next && chain.length < 9; next = chain.at(-1)?.cause)
+    chain.push(Object(next) as Described)
+  const found = chain.find(({ code }) => isSqlState(code)) ?? chain.at(-1) ?? {}
+  const code = isSqlState(found.code) ? found.code : undefined
+  // The store has added the command that makes the tables.
+  const message = (code === '42P01' ? chain[0] : found)?.message
+  const cut = (typeof message === 'string' ? message : 'unknown error').replace(
+    /(?:: "|=\(|\n).*$/s,
+    ' …',
+  )
+  return { code, message: code === undefined ? cut.replace(/'.*$/s, '…') : cut }
 }

@@ -8,6 +8,7 @@ import { registrationOf } from '../request/registration.js'
 import { areRoles, isOwnColumn, isStorable, isUserId, isUserName } from './rules.js'
 import type { ResolvedUsers } from './options.js'
 import type { FeatureContext } from '../feature.js'
+import type { Authn, AuthnFeature } from '../../types/authn.js'
 import type { AuthnOptions } from '../../types/options.js'
 import type {
   Identity,
@@ -52,6 +53,9 @@ export class UserTools {
     this.#registration = registration
     this.ways = waysOf(options as AuthnOptions)
     resolved.table.log ??= app.log
+    resolved.table.apps.add(app)
+    app.addHook('onClose', async () => void resolved.table.apps.delete(app))
+    resolved.ways = this.ways
     toolsOf.set(app, this)
   }
 
@@ -133,7 +137,9 @@ export class UserTools {
     const names = Object.keys(columns)
     if (names.length === 0) return
     const known = await this.ask((store) => store.columns())
-    const wrong = names.find((each) => isOwnColumn(each) || known?.includes(each) === false)
+    const wrong = names.find(
+      (each) => isOwnColumn(each) || known?.includes(each) === false || !isStorable(columns[each]),
+    )
     if (wrong === undefined) return
     const text = `found the column ${JSON.stringify(wrong)} for a user, expected "name" and columns that the app has added to its table. Add it by ALTER TABLE, or leave it out.`
     throw faultOf('ERR_AUTH_USERS', new TypeError(text))
@@ -202,15 +208,19 @@ export class UserTools {
     if (isRemoved) this.tell('removed', id, request)
     // A login may have been under way.
     await this.logOut(id)
-    if (this.has('apiKeys')) {
-      const { apiKeys } = this.#app.authn
+    for (const { apiKeys } of this.#with('apiKeys'))
       for (const key of await apiKeys.list(id)) await apiKeys.revoke(key.id, { owner: id })
-    }
     return isRemoved
   }
 
   async logOut(id: string): Promise<void> {
-    if (this.has('sessions')) await this.#app.authn.sessions.revoke({ sub: id })
+    for (const { sessions } of this.#with('sessions')) await sessions.revoke({ sub: id })
+  }
+
+  /** The registrations with this table that have a feature. */
+  #with(feature: AuthnFeature): Authn[] {
+    const all = [...this.resolved.table.apps].map(({ authn }) => authn)
+    return all.filter(({ features }) => features.includes(feature))
   }
 
   has(feature: 'sessions' | 'accounts' | 'apiKeys' | 'secondFactor' | 'passkeys'): boolean {

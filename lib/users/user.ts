@@ -59,7 +59,19 @@ export const refused = new WeakMap<object, MessageKey>()
 /** A method of a user service of the package: it finds the users in {@link refused} too. */
 export const kFindForLogin: unique symbol = Symbol('fastify-authn.find-for-login')
 
-type ForLogins = UserService & { readonly [kFindForLogin]?: UserService['findByUsername'] }
+/** A method of such a service: the one spelling of a name at a login, by which failures are counted; null for none. */
+export const kLoginName: unique symbol = Symbol('fastify-authn.login-name')
+
+type ForLogins = UserService & {
+  readonly [kLoginName]?: (name: string) => string | null
+  readonly [kFindForLogin]?: UserService['findByUsername']
+}
+
+/** The name that a user may log in with; null for what is none. */
+export function loginNameOf(service: UserService, name: string): string | null {
+  const { [kLoginName]: nameOf } = service as ForLogins
+  return nameOf === undefined ? name : nameOf(name)
+}
 
 /** {@link findUserOf} for a user who is about to prove who they are. */
 export async function findForLogin(

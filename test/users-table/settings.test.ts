@@ -161,6 +161,21 @@ t.test('registrations with one store have the same users', async (t) => {
   await outer.authn.users.disable(id, null)
   await outer.authn.users.enable(id, null)
   t.equal(await me(), 401, 'the sessions of both end')
+
+  const bare = fastify(t)
+  await bare.register(authn, { ...shared, login: false } as unknown as AuthnOptions)
+  await bare.register(async (inner) => {
+    await inner.register(authn, { ...shared, sessions: true } as unknown as AuthnOptions)
+    inner.get('/me', { config: { auth: true } }, (request) => request.user)
+  })
+  const again = sessionOf(await clientOver(bare).post('/login', login))
+  await bare.authn.users.disable(id, null)
+  await bare.authn.users.enable(id, null)
+  t.equal(
+    (await bare.inject({ url: '/me', headers: again })).statusCode,
+    401,
+    'also without its own',
+  )
 })
 
 t.test('tokens that the app makes itself', async (t) => {

@@ -62,6 +62,19 @@ t.test('a store that is away is a 503 everywhere, another failure a 500', async 
   )
 })
 
+t.test('what an ORM says around the error of its driver is not logged', async (t) => {
+  const { store, failWith } = failing()
+  const { create, logIn, lines } = await usersApp(t, { store })
+  await create('dora@example.com')
+  for (const code of [undefined, '22001', 'P1001']) {
+    const cause = driverError(code)
+    failWith(new Error('Failed query: select 1\nparams: a secret', { cause }))
+    const status = code === '22001' ? '500 ERR_AUTH_USERS' : '503 ERR_AUTH_STORE_UNAVAILABLE'
+    t.equal(answerOf(await logIn('dora@example.com')), status)
+  }
+  t.notOk(lines.some((line) => line.includes('a secret')))
+})
+
 t.test('what fails half way can be done again', async (t) => {
   const { store, failWith } = failing()
   const { app, create, enter, me } = await usersApp(t, { store })

@@ -1,4 +1,5 @@
 import { openSql, type Row, type RowsOf, type SqlOptions } from '../../stores/sql.js'
+import { isUserId } from '../rules.js'
 import { sqlStatements } from './sql-statements.js'
 import { identityOf, userOf } from './sql-rows.js'
 import type { Passkey } from '../../../types/passkeys.js'
@@ -86,7 +87,8 @@ function storeOver(rows: RowsOf, prefix: string): UserStore {
     remove: (id) => isDone(sql.remove, id),
     async list({ after, limit, email, disabled, role }) {
       const [, time, id] = (email === undefined && cursor.exec(after ?? '')) || []
-      const isCursor = email === undefined ? time !== undefined : after?.startsWith(email)
+      const isCursor =
+        email === undefined ? isTime(time) && isUserId(String(id)) : after?.startsWith(email)
       if (after !== undefined && !isCursor) throw new RangeError('after: no cursor of this store')
       const asked = { time, id, email, after: email === undefined ? undefined : after, role }
       const { text, params } = sql.list(asked, disabled, limit + 1)
@@ -111,6 +113,13 @@ function storeOver(rows: RowsOf, prefix: string): UserStore {
     removePasskey: (id, passkey, ways: WaysIn | null) =>
       removal(sql.removePasskey, id, JSON.stringify(ways), passkey),
   }
+}
+
+/** Whether PostgreSQL can read a time of a cursor: there is no 30 February, and no year 0. */
+function isTime(time: string | undefined): boolean {
+  const date = new Date(`${time?.slice(0, 23)}Z`)
+  const isReal = !Number.isNaN(date.getTime()) && date.getUTCFullYear() > 0
+  return isReal && time?.slice(0, 23) === date.toISOString().slice(0, 23)
 }
 
 const members = ['email', 'password', 'secondFactor'] as const

@@ -107,6 +107,17 @@ t.test('what a driver parses in another way, or not at all, is read', async (t) 
   t.strictSame(await unparsed?.find(id), await parsed?.find(id))
   t.match(await unparsed?.find(id), { roles, disabledAt: Date, createdAt: Date })
   t.strictSame(await unparsed?.identities(id), await parsed?.identities(id))
+  for (const time of [
+    '9999-99-99T99:99:99.999999Z',
+    '0000-01-01T00:00:00.000000Z',
+    '2026-02-30T00:00:00.000000Z',
+  ])
+    await t.rejects(async () => parsed?.list({ limit: 1, after: `${time}.${id}` }), RangeError)
+  const time = '2026-01-01T00:00:00.000000Z'
+  await t.rejects(
+    async () => parsed?.list({ limit: 1, after: `${time}.${'-'.repeat(36)}` }),
+    RangeError,
+  )
   const [older, newer] = [await unparsed?.list({ limit: 1 }), await parsed?.list({ limit: 1 })]
   t.strictSame(older, newer)
   await db.exec('DELETE FROM shop_users')

@@ -29,7 +29,7 @@ const keysDir = t.testdir()
 const [alice, bob] = demoUsers
 /** What `request.user` shows of a user, as JSON. */
 async function profileOf({ authn }: FastifyInstance, email: string) {
-  const { disabledAt, ...shown } = { ...(await authn.users.findByEmail(email)) }
+  const { disabledAt: _, ...shown } = { ...(await authn.users.findByEmail(email)) }
   return { ...shown, createdAt: shown.createdAt?.toJSON() }
 }
 const hello = { title: 'Hello', text: 'A note that anyone can read.', published: true }
@@ -401,7 +401,10 @@ t.test('the banner shows users and commands, and no secret of the environment', 
   const address = 'http://127.0.0.1:3000'
   const madeUp = readSettings({})
   const text = banner(address, madeUp)
-  t.match(text, 'alice@example.org / wonderland-1865 (admin, editor), bob@example.org / builder-1999 (author)')
+  t.match(
+    text,
+    'alice@example.org / wonderland-1865 (admin, editor), bob@example.org / builder-1999 (author)',
+  )
   t.match(text, `-u admin:${madeUp.basic.password} ${address}/admin/stats`)
   t.notMatch(text, String(madeUp.jwt.secret))
   t.notMatch(text, 'Warning')

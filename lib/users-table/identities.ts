@@ -7,6 +7,7 @@ import { requireAlive, requireOwnSession, requireProof } from '../login/proof.js
 import type { Registration } from '../feature.js'
 import { isStorable } from './rules.js'
 import type { UserTools } from './tools.js'
+import type { UserRow } from '../../types/users.js'
 
 interface Body {
   readonly issuer: string
@@ -24,16 +25,17 @@ type Handle = HandleOf<Tools, Body>
 const text = Type.String({ minLength: 1, maxLength: 2048 })
 
 const list: Handle = ({ users, registration }, _body, request) => {
-  const { sub } = requireOwnSession(registration, request)
-  return users.ask((store) => store.identities(String(sub)))
+  const { user } = requireOwnSession(registration, request)
+  return users.ask((store) => store.identities((user as UserRow).id))
 }
 
 const remove: Handle = async ({ users, registration }, { issuer, subject }, request) => {
-  const { sub } = await requireProof(registration, request)
+  const { user } = await requireProof(registration, request)
+  const { id } = user as UserRow
   await requireAlive(registration, request)
   const isText = isStorable(issuer) && isStorable(subject)
   const removed =
-    isText && (await users.ask((store) => store.unlink(String(sub), issuer, subject, users.ways)))
+    isText && (await users.ask((store) => store.unlink(id, issuer, subject, users.ways)))
   if (!removed || removed === 'unknown') throw rejection('auth.not-found')
   if (removed === 'last') throw rejection('auth.identity-last')
   return null

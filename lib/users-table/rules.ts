@@ -1,6 +1,6 @@
 import { controlCharacter } from '../http/authorization.js'
 
-export const isText = (value: unknown, least: number, most: number): value is string =>
+const isText = (value: unknown, least: number, most: number): value is string =>
   typeof value === 'string' &&
   value.length >= least &&
   value.length <= most &&

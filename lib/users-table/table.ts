@@ -30,7 +30,8 @@ function openTable(factory: UserStoreFactory): UserTable {
   const failed = (error: unknown): unknown => {
     if (isAuthenticationError(error) || isUsageError(error)) return error
     const { code, message } = problemOf(error)
-    if (!isUnavailable(code)) return faultOf('ERR_AUTH_USERS', new Error(`${message} (${code})`))
+    if (error instanceof TypeError || !isUnavailable(code))
+      return faultOf('ERR_AUTH_USERS', new Error(`${message} (${code})`))
     if (isLogDue()) table.log?.error({ code, reason: message }, 'The store of users is unavailable')
     return rejection('auth.overloaded', { code: 'ERR_AUTH_STORE_UNAVAILABLE', retryAfter: 2 })
   }

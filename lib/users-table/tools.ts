@@ -90,7 +90,8 @@ export class UserTools {
           'users.newUser() returned "roles", which an admin gives. Leave them out, or set them by app.authn.users.update().',
         )
       // It is often a value of the client, or of the provider.
-      if (!isUserName(columns.name ?? null) || !Object.values(columns).every(isStorable))
+      const { name = null, roles = [] } = columns
+      if (!isUserName(name) || !areRoles(roles) || !Object.values(columns).every(isStorable))
         throw rejection('auth.forbidden', {
           cause: 'users.newUser() returned text that cannot be stored',
         })
@@ -179,7 +180,8 @@ export class UserTools {
 
   async enable(id: string, request: AnyRequest): Promise<boolean> {
     // A session may have begun while the user was disabled, or have been in a store that was away then.
-    if ((await this.find(id)) === null) return false
+    const user = await this.find(id)
+    if (user === null || user.disabledAt === null) return user !== null
     await this.logOut(id)
     const isChanged = await this.#setDisabled(id, false)
     if (isChanged) this.tell('enabled', id, request)

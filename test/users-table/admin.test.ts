@@ -97,6 +97,8 @@ t.test('each change is made, told and answered', async (t) => {
   const { headers: strong } = await enable(headers)
   t.equal(await ask(`/${bob}`, { roles: ['editor'], name: null }), '204')
   t.match(await row(bob), { roles: ['editor'], name: null, plan: 'free' })
+  t.equal(await ask(`/${bob}/enable`), '204')
+  t.equal(await me(strong), 200, 'who is not disabled stays logged in')
   t.equal(await ask(`/${bob}/log-out`), '204')
   t.equal(await me(strong), 401)
   for (let twice = 0; twice < 2; twice += 1) {
@@ -161,6 +163,18 @@ t.test('users are created, or invited where the option accounts is set', async (
       t.equal(await ask('', { email }), '409 ERR_AUTH_ACCOUNT_EXISTS')
   }
   t.strictSame(await mailing.mails(), [])
+})
+
+t.test('what users.newUser makes of an admin’s user is checked too', async (t) => {
+  for (const roles of ['admin', [1], ['a\0'], {}]) {
+    const { ask, store } = await adminApp(
+      t,
+      { newUser: () => ({ roles }) },
+      { accounts: undefined },
+    )
+    t.equal(await ask('', { email: 'eve@example.com' }), '403 ERR_AUTH_FORBIDDEN')
+    t.equal(await store.findByEmail('eve@example.com'), null)
+  }
 })
 
 t.test('bodies are strict, and an id is one that the table can have', async (t) => {

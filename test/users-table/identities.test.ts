@@ -17,8 +17,6 @@ t.test('a removal asks for a recent login of the user, with all factors', async 
     const jar = await enter(email)
     const identity = { issuer: issuers.corp, subject: String((subjects += 1)) }
     await connect(jar, identity.subject)
-    const [, token = ''] = /token=([^;]+)/.exec(String(jar.cookie)) ?? []
-    const claims = claimsOf(token)
     if (has === 'a passkey') await addPasskey(jar)
     const { headers: strong } = has === 'a second factor' ? await enable(jar) : { headers: jar }
     const [, last = ''] = /token=([^;]+)/.exec(String(strong.cookie)) ?? []
@@ -26,19 +24,15 @@ t.test('a removal asks for a recent login of the user, with all factors', async 
       bearer(app.jwtService.generateTokenWithClaims({ ...claimsOf(last), ...changed }))
     const needsMfa = has !== 'a password'
     const amr = needsMfa ? ['pwd', 'mfa'] : ['pwd']
-    const cases: [string, Headers, string][] = [
+    const cases: (readonly [string, Headers, string])[] = [
       ['nothing', {}, '401 ERR_AUTH_NO_CREDENTIALS'],
       ['no session', as({ sid: undefined }), forbidden],
       ['an impersonator', as({ act: { sub: 'x' } }), forbidden],
       ['an old login', as({ amr, auth_time: stale }), weak],
-      ['one factor', as({ amr: ['pwd'] }), needsMfa ? weak : ''],
-      ['all factors', as({ amr }), ''],
+      ...(needsMfa ? ([['one factor', as({ amr: ['pwd'] }), weak]] as const) : []),
     ]
-    t.equal(claims.sub, id)
-    for (const [title, headers, answer] of cases) {
-      if (answer === '') continue
+    for (const [title, headers, answer] of cases)
       t.equal(await send('/identities/remove', identity, headers), answer, `${has}: ${title}`)
-    }
     t.equal((await store.identities(id)).length, 1)
     t.equal(await send('/identities/remove', identity, as({ amr })), '204', has)
     t.equal((await store.identities(id)).length, 0)

@@ -166,7 +166,7 @@ t.test('registrations with one store have the same users', async (t) => {
 t.test('tokens that the app makes itself', async (t) => {
   const tokenFunc = (_request: unknown, user: object): string => Object.keys(user).join()
   const options: object = { ...base, sessions: false, users: { store }, login: { tokenFunc } }
-  const app = await appWith(t, options as AuthnOptions)
+  const app = await appWith(t, options)
   const email = 'tokens@example.org'
   await app.authn.users.create({ email, password: newPassword }, null)
   const payload = { email, password: newPassword }

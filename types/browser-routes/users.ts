@@ -3,7 +3,7 @@
 declare module '../browser.js' {
   interface PostBodies {
     /** Removes an account at a provider: one of `get('identities')`. */
-    'identities/remove': { readonly issuer: string; readonly subject: string }
+    'identities/remove': Pick<UserIdentity, 'issuer' | 'subject'>
   }
   interface GetRoutes {
     /** The accounts of the user at providers. */
@@ -11,4 +11,14 @@ declare module '../browser.js' {
   }
 }
 
-export {}
+/** An account at a provider, as `get('identities')` sends it. */
+export interface UserIdentity {
+  /** Its name in the option `loginWith`. */
+  readonly provider: string
+  /** The issuer (OpenID Connect Core §2). */
+  readonly issuer: string
+  /** The claim `sub` of the issuer. */
+  readonly subject: string
+  /** When it was stored (ISO 8601). */
+  readonly created: string
+}

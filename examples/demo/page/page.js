@@ -78,12 +78,12 @@ const factors = createFactors(session, accounts.say)
 /** @param {User | null} found who is logged in */
 function show(found) {
   const isOther = found?.id !== user?.id
-  const groups = ['user', ...(found?.roles ?? [])]
+  const groups = new Set(['user', ...(found?.roles ?? [])])
   user = found
   for (const part of document.querySelectorAll('[data-for]')) {
     if (part instanceof HTMLElement) {
       const whose = part.dataset.for ?? ''
-      part.hidden = found === null ? whose !== 'anonymous' : !groups.includes(whose)
+      part.hidden = found === null ? whose !== 'anonymous' : !groups.has(whose)
     }
   }
   find('#name', HTMLSpanElement).textContent = nameOf(found)
@@ -136,7 +136,9 @@ function revoked() {
   show(null)
   problem.textContent =
     'You have been logged out: this session was revoked elsewhere, or it has expired. ' +
-    (isDraft ? `What you typed is still there when you log in as ${nameOf(author)}.` : 'Please log in.')
+    (isDraft
+      ? `What you typed is still there when you log in as ${nameOf(author)}.`
+      : 'Please log in.')
   find('#login [name=email]', HTMLInputElement).focus()
   void loadPublished()
 }

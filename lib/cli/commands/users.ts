@@ -294,8 +294,6 @@ export const users: Command = {
 
 const dateOf = (date: Date): string => date.toISOString().slice(0, 10)
 
-const secrets = new Set(['password', 'secondFactor'])
-
-function shown(user: UserRow): object {
-  return Object.fromEntries(Object.entries(user).filter(([name]) => !secrets.has(name)))
+function shown({ password: _hash, secondFactor: _factor, ...user }: UserRow): object {
+  return user
 }

@@ -74,6 +74,12 @@ export function writeAuditLog(
   on('logout', ({ sub, sid, everywhere }) => ({ sub, sid, everywhere }))
   on('reuse', ({ sub, sid }) => ({ sub, sid }))
   on('account', ({ sub, action }) => ({ sub, action }))
+  // Null where a job did it.
+  on('user', ({ sub, action, request }) => ({
+    sub,
+    action,
+    by: idOf(request?.user ?? undefined) ?? null,
+  }))
   on('secondFactor', ({ sub, action }) => ({ sub, action }))
   on('passkey', ({ sub, action, id }) => ({ sub, action, passkey: id }))
   on('link', ({ sub, provider }) => ({ sub, provider }))

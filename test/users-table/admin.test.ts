@@ -165,6 +165,25 @@ t.test('users are created, or invited where the option accounts is set', async (
   t.strictSame(await mailing.mails(), [])
 })
 
+t.test(
+  'an invitation ends with the admin who has sent it, and is short enough to be used',
+  async (t) => {
+    for (const end of ['disable', 'remove'] as const) {
+      const { app, ask, mails, send, root } = await adminApp(t)
+      t.equal(await ask('', { email: 'eve@example.com', roles: ['admin'] }), '202 {}')
+      const [mail] = await mails()
+      await app.authn.users[end](root, null)
+      const finish = { token: mail?.token, password: newPassword }
+      t.equal(await send('/sign-up/finish', finish), '400 ERR_AUTH_LINK_INVALID', end)
+      t.equal(await app.authn.users.findByEmail('eve@example.com'), null)
+    }
+    const { ask, mails } = await adminApp(t)
+    const roles = Array.from({ length: 40 }, (_, at) => `${at}${'\u6f22'.repeat(90)}`)
+    t.match(await ask('', { email: 'fay@example.com', roles }), /^400/)
+    t.strictSame(await mails(), [])
+  },
+)
+
 t.test('what users.newUser makes of an admin’s user is checked too', async (t) => {
   for (const roles of ['admin', [1], ['a\0'], {}]) {
     const { ask, store } = await adminApp(

@@ -174,6 +174,14 @@ t.test('who has no way in chooses a first password by a link, and others do not'
   t.strictSame(await forgot('new@example.com'), ['reset'])
   await provide('1', { email: 'erik@example.com', email_verified: true })
   t.strictSame(await forgot('erik@example.com'), ['no-password'])
+  const other = await app.authn.users.create({ email: 'old@example.com' }, null)
+  const gone = { provider: 'gone', issuer: 'https://gone.example', subject: '1' }
+  await store.link(String(other?.id), gone)
+  t.strictSame(
+    await forgot('old@example.com'),
+    ['reset'],
+    'its provider is not configured any more',
+  )
   const id = await create('key@example.com')
   await addPasskey(
     jarOf(

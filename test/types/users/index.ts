@@ -1,7 +1,7 @@
 // A table of users: what it supplies may be left out of other options, and its rows are their users.
 import Fastify from 'fastify'
 import authn, {
-  type AnyUserTableOptions,
+  type AnyOwnUserOptions,
   type TableUser,
   type UserTableOptions,
 } from 'fastify-authn'
@@ -82,7 +82,7 @@ app.register(import('fastify-authn'), {
   login: { claims: (_request, { disabledAt }) => ({ disabledAt }) },
 })
 export const called: Promise<void> = authn(app, { users, login, accounts })
-export const options: AnyUserTableOptions = { users, login, accounts }
+export const options: AnyOwnUserOptions = { users, login, accounts }
 app.register(authn, options)
 app.register(authn, { ...options, prefix: '/v2' })
 const issuers = { corp: { issuer: 'https://id.example', user: () => null } }

@@ -8,6 +8,7 @@ import type {
   RawRequestDefaultExpression,
   RawServerBase,
   RawServerDefault,
+  RegisterOptions,
   RouteGenericInterface,
 } from 'fastify'
 import type { FastifyRequestType, ResolveFastifyRequestType } from 'fastify/types/type-provider.js'
@@ -44,7 +45,7 @@ declare module 'fastify' {
     /** Registers fastify-authn with a table of users. The user of functions of the options is a row of it. */
     (
       plugin: AuthnPlugin | Promise<{ default: AuthnPlugin }>,
-      opts: FastifyRegisterOptions<AnyOwnUserOptions>,
+      opts: RegisterOptions & AnyOwnUserOptions,
     ): T
     /**
      * Registers fastify-authn. The return type of `findByUsername` becomes the type of the user in `login.tokenFunc`,

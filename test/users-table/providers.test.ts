@@ -133,6 +133,19 @@ t.test('users see and remove their accounts at providers, but never the last way
   const answers = (await Promise.all(ways)).toSorted()
   t.equal(answers.filter((each) => each === '204').length, 1, answers.join())
 
+  const keyed = await provide('5')
+  const login = await addPasskey(keyed.headers)
+  const inside = jarOf(await login())
+  const only = { issuer: issuers.corp, subject: '5' }
+  t.equal(await send('/identities/remove', only, inside), '204')
+  const { passkeys } = (await app.inject({ url: '/passkeys', headers: inside })).json<{
+    passkeys: { id: string }[]
+  }>()
+  t.equal(
+    await send('/passkeys/remove', { id: passkeys[0]?.id }, inside),
+    '409 ERR_AUTH_PASSKEY_LAST',
+  )
+
   await create('erik@example.com')
   const withPassword = await enter('erik@example.com')
   await connect(withPassword, '9')

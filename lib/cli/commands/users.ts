@@ -134,8 +134,8 @@ function withUser<Result>(
 async function ifThere<Result>(work: Promise<Result>): Promise<Result | null> {
   return work.catch((error: unknown) => {
     const { code, cause } = error as { code?: unknown; cause?: { code?: unknown } }
-    if ((code ?? cause?.code) === '42P01') return null
-    throw error
+    if ((code ?? cause?.code) !== '42P01') throw error
+    return null
   })
 }
 
@@ -240,9 +240,7 @@ const roles: Command<StoreOptions & { readonly none?: boolean }> = {
     const next = requireRoles(given)
     const isSet = none === true || next.length > 0
     return withUser({ prefix, registration }, text, async ({ id, roles: stored }, { store }) => {
-      if (isSet && !(await store.update(id, { roles: next, columns: {} }))) {
-        fail('there is no such user.')
-      }
+      if (isSet) await store.update(id, { roles: next, columns: {} })
       const now = isSet ? next : stored
       return { lines: now.length > 0 ? now : ['No roles.'], json: { id, roles: now } }
     })

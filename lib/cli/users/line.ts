@@ -31,12 +31,7 @@ export function readLine(
   columns: readonly string[],
   anyHash: boolean,
 ): Line | string {
-  let value: unknown
-  try {
-    value = JSON.parse(text.replace(/^\ufeff/, ''))
-  } catch {
-    return 'it is no JSON'
-  }
+  const value: unknown = jsonOf(text.replace(/^\ufeff/, ''))
   if (!isPlain(value)) return 'it is no JSON object'
   if (text.includes('\ufffd')) return 'it is not UTF-8, or has the character U+FFFD'
   const {
@@ -86,6 +81,14 @@ export function readLine(
     created_at: start.length > 10 ? start : `${start}T00:00Z`,
   }
   return { user, identities: accounts, hasId: uuid !== null }
+}
+
+/** @returns undefined for what is no JSON */
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {}
+  return undefined
 }
 
 function readIdentities(value: unknown): Identity[] | null {

@@ -1,10 +1,6 @@
 // A table of users: what it supplies may be left out of other options, and its rows are their users.
 import Fastify from 'fastify'
-import authn, {
-  type AnyOwnUserOptions,
-  type TableUser,
-  type UserTableOptions,
-} from 'fastify-authn'
+import authn, { type AnyOwnUserOptions, type TableUser, type UserTableOptions } from 'fastify-authn'
 import { memoryUsers, type StoredTableUser } from 'fastify-authn/users'
 import { exactly } from '../exactly.js'
 

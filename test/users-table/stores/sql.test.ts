@@ -124,6 +124,45 @@ t.test('what a driver parses in another way, or not at all, is read', async (t) 
   t.equal(await unparsed?.setDisabled(id, true), null)
 })
 
+t.test('what another statement takes at the same moment is no error, and others are', async (t) => {
+  const { query } = await database(t)
+  const other = sqlUsers({ query, prefix: 'shop' }).open()
+  let between: (() => Promise<unknown>) | null = null
+  const racing: SqlQuery = async (text, params) => {
+    const work = /INSERT|UPDATE/.test(text) ? between : null
+    if (work === null) return query(text, params)
+    between = null
+    await work()
+    throw new Error('rejected')
+  }
+  const store = sqlUsers({ query: racing, prefix: 'shop' }).open()
+  const identity = { provider: 'corp', issuer: 'x', subject: '1' }
+  const user = () => ({ ...newUser(), email: 'dora@example.com', columns: {} })
+  between = () => other.create(user(), null)
+  t.equal(await store.create(user(), null), null)
+  between = () => other.create({ ...user(), email: null }, identity)
+  t.equal(await store.create({ ...user(), email: null }, identity), null)
+  const nothing = async () => undefined
+  between = nothing
+  await t.rejects(
+    store.create({ ...user(), email: null }, { ...identity, subject: '2' }),
+    /rejected/,
+  )
+  const { id, email } = { ...(await other.create({ ...user(), email: 'old@example.com' }, null)) }
+  for (const after of [
+    { email: 'dora@example.com' },
+    { email: 'new@example.com' },
+    { password: 'x' },
+  ]) {
+    between = nothing
+    const swapped = store.swap(String(id), after, { email: email ?? null })
+    if (after.email === 'dora@example.com') t.equal(await swapped, false)
+    else await t.rejects(swapped, /rejected/)
+  }
+  const dateless: SqlQuery = async () => ({ rows: [{ id }] })
+  await t.rejects(sqlUsers({ query: dateless, prefix: 'shop' }).open().find(String(id)), TypeError)
+})
+
 t.test('an app over PostgreSQL, without its tables and with them', async (t) => {
   const { query, db } = await database(t, 'ALTER TABLE shop_users RENAME TO other')
   const { app, logIn, lines, send, mails } = await usersApp(t, {

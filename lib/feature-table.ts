@@ -2,12 +2,14 @@ import { channelOf } from './events.js'
 import { rejections as ofAccounts } from './accounts/rejections.js'
 import { rejections as ofApiKeys } from './api-keys/rejections.js'
 import { rejections as ofCookies } from './cookies/rejections.js'
+import { ownProperty } from './common/objects.js'
 import { addRejections, busy, type RejectionTable } from './errors/rejections.js'
 import { check } from './options/check.js'
 import { rejections as ofLoginWith } from './login-with/rejections.js'
 import { rejections as ofPasskeys } from './passkeys/rejections.js'
 import { rejections as ofSecondFactor } from './second-factor/rejections.js'
 import { rejections as ofSessions } from './sessions/rejections.js'
+import { rejections as ofUsers } from './users-table/rejections.js'
 import type { Feature, FeatureContext, FeatureModule, ResolvedFeatures } from './feature.js'
 import type { AuthnEvents } from '../types/events.js'
 
@@ -22,6 +24,7 @@ export type * from '../types/resource.js'
 export type * from '../types/second-factor.js'
 export type * from '../types/session-api.js'
 export type * from '../types/sessions.js'
+export type * from '../types/users.js'
 
 interface FeatureRow {
   /** Default: whether its option is set. A row whose name has a dot needs it: see {@link features}. */
@@ -68,6 +71,12 @@ export const features: Record<string, FeatureRow> = {
     events: ['reuse', 'logout', 'revoked'],
     hasApi: true,
   },
+  users: {
+    load: () => import('./users-table/feature.js'),
+    rejections: ofUsers,
+    events: ['user'],
+    hasApi: true,
+  },
   loginWith: {
     load: () => import('./login-with/feature.js'),
     rejections: ofLoginWith,
@@ -108,6 +117,22 @@ for (const { rejections, events = [] } of Object.values(features)) {
 /** The options of the plugin that belong to features. @internal */
 export const featureOptions = (): string[] =>
   Object.keys(features).filter((name) => !name.includes('.'))
+
+type GivenOptions = Parameters<NonNullable<FeatureModule['supply']>>[0]
+
+/** Adds what features supply to the options of an app. @throws ERR_AUTH_OPTION @internal */
+export async function suppliedOptions(given: GivenOptions): Promise<GivenOptions> {
+  let all = given
+  for (const [option, { load }] of Object.entries(features)) {
+    const own: unknown = ownProperty(Object(given) as object, option)
+    if (own === undefined) continue
+    const { schema, supply } = await load()
+    if (supply === undefined) continue
+    if (schema !== undefined) check(schema, own, option)
+    all = supply(all)
+  }
+  return all
+}
 
 /** Makes the features that are on. @throws (rejects) ERR_AUTH_OPTION @internal */
 export async function loadFeatures(

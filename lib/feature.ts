@@ -29,6 +29,8 @@ export type { SecondFactor }
 export interface FeatureModule {
   /** The schema of its option, which is checked before the rest is called. */
   readonly schema?: TSchema
+  /** Adds defaults for options of other features and of the core, before any is resolved. @throws ERR_AUTH_OPTION */
+  supply?(options: AuthnOptions): AuthnOptions
   /** Adds defaults to its option, and checks what the schema cannot. Default: the option. @throws ERR_AUTH_OPTION */
   resolve?(given: never): unknown
   create(context: FeatureContext<never>): Feature

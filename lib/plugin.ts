@@ -8,7 +8,12 @@ import { checkSharedKeys } from './authenticators/shared-keys.js'
 import { withoutUndefined } from './common/objects.js'
 import { onceAMinute } from './common/once-a-minute.js'
 import { AuthnUsageError, notSet, twoCopies, wrongOption } from './errors/errors.js'
-import { featureOptions, features as table, loadFeatures } from './feature-table.js'
+import {
+  featureOptions,
+  features as table,
+  loadFeatures,
+  suppliedOptions,
+} from './feature-table.js'
 import { createTranslator } from './http/language.js'
 import { describeRoutes } from './openapi/swagger.js'
 import { JwtService } from './tokens/service.js'
@@ -31,7 +36,8 @@ import type { AuthnOptions } from '../types/options.js'
 recordApps(describeRoutes)
 
 export async function authnPlugin(app: FastifyInstance, given: AuthnOptions): Promise<void> {
-  const options = resolveOptions(given, featureOptions())
+  const supplied = await suppliedOptions(given)
+  const options = resolveOptions(supplied, featureOptions(), given.login !== undefined)
   if (Object.hasOwn(given, 'auth')) parseMark(given.auth, 'option "auth"')
   const record = recordOf(app)
   protectApp(record)

@@ -18,4 +18,11 @@ export const ca = {
   'auth.cross-site': 'No s’accepten peticions d’altres llocs web.',
   'auth.refresh-invalid': 'La vostra sessió ha acabat. Torneu a iniciar la sessió.',
   'auth.refresh-reused': 'La vostra sessió s’ha tancat per seguretat. Torneu a iniciar la sessió.',
+  'auth.account-exists':
+    'Ja hi ha un compte amb aquesta adreça. Inicieu-hi la sessió i connecteu-hi el proveïdor.',
+  'auth.account-disabled': 'Aquest compte està suspès. Contacteu amb el servei d’assistència.',
+  'auth.identity-last':
+    'És la vostra única manera d’entrar. Definiu primer una contrasenya o afegiu una clau d’accés.',
+  'auth.own-account': 'Un altre administrador ho ha de fer per al vostre compte.',
+  'auth.not-found': 'Això no existeix.',
 } satisfies Partial<Catalogue>

@@ -20,4 +20,11 @@ export const cs = {
   'auth.refresh-invalid': 'Vaše relace skončila. Přihlaste se prosím znovu.',
   'auth.refresh-reused':
     'Vaše relace byla z bezpečnostních důvodů ukončena. Přihlaste se prosím znovu.',
+  'auth.account-exists':
+    'Účet s touto adresou již existuje. Přihlaste se k němu a poskytovatele připojte tam.',
+  'auth.account-disabled': 'Tento účet je pozastaven. Obraťte se prosím na podporu.',
+  'auth.identity-last':
+    'Jinak se přihlásit nemůžete. Nejprve si prosím nastavte heslo nebo přidejte přístupový klíč.',
+  'auth.own-account': 'U vašeho vlastního účtu to musí provést jiný správce.',
+  'auth.not-found': 'Toto neexistuje.',
 } satisfies Partial<Catalogue>

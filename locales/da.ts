@@ -19,4 +19,11 @@ export const da = {
   'auth.cross-site': 'Anmodninger fra andre websteder accepteres ikke.',
   'auth.refresh-invalid': 'Din session er slut. Log ind igen.',
   'auth.refresh-reused': 'Din session blev afsluttet af sikkerhedshensyn. Log ind igen.',
+  'auth.account-exists':
+    'Der findes en konto med denne adresse. Log ind på den, og tilknyt udbyderen der.',
+  'auth.account-disabled': 'Denne konto er spærret. Kontakt support.',
+  'auth.identity-last':
+    'Det er din eneste måde at logge ind på. Vælg først en adgangskode, eller tilføj en adgangsnøgle.',
+  'auth.own-account': 'En anden administrator skal gøre dette for din egen konto.',
+  'auth.not-found': 'Dette findes ikke.',
 } satisfies Partial<Catalogue>

@@ -37,4 +37,11 @@ export const de = {
   'auth.too-many-mails':
     'Es wurden zu viele E-Mails angefordert. Bitte versuchen Sie es später erneut.',
   'auth.code-invalid': 'Dieser Code ist falsch oder wurde schon verwendet.',
+  'auth.account-exists':
+    'Zu dieser Adresse gibt es ein Konto. Melden Sie sich dort an, und verbinden Sie den Anbieter dann.',
+  'auth.account-disabled': 'Dieses Konto ist gesperrt. Bitte wenden Sie sich an den Support.',
+  'auth.identity-last':
+    'Nur so können Sie sich anmelden. Bitte legen Sie zuerst ein Passwort oder einen Passkey an.',
+  'auth.own-account': 'Das muss für Ihr eigenes Konto ein anderer Administrator tun.',
+  'auth.not-found': 'Das gibt es nicht.',
 } satisfies Partial<Catalogue>

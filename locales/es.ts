@@ -35,4 +35,12 @@ export const es = {
   'auth.too-many-mails':
     'Se han solicitado demasiados correos electrónicos. Inténtelo de nuevo más tarde.',
   'auth.code-invalid': 'Este código es incorrecto o ya se ha utilizado.',
+  'auth.account-exists':
+    'Ya existe una cuenta con esta dirección. Inicie sesión en ella y conecte allí el proveedor.',
+  'auth.account-disabled':
+    'Esta cuenta está suspendida. Póngase en contacto con el servicio de asistencia.',
+  'auth.identity-last':
+    'Es su única forma de iniciar sesión. Establezca primero una contraseña o añada una llave de acceso.',
+  'auth.own-account': 'Para su propia cuenta, esto debe hacerlo otro administrador.',
+  'auth.not-found': 'Esto no existe.',
 } satisfies Partial<Catalogue>

@@ -18,4 +18,11 @@ export const fi = {
   'auth.cross-site': 'Muilta sivustoilta tulevia pyyntöjä ei hyväksytä.',
   'auth.refresh-invalid': 'Istuntosi on päättynyt. Kirjaudu sisään uudelleen.',
   'auth.refresh-reused': 'Istuntosi päätettiin turvallisuussyistä. Kirjaudu sisään uudelleen.',
+  'auth.account-exists':
+    'Tällä osoitteella on jo tili. Kirjaudu siihen ja yhdistä palveluntarjoaja siellä.',
+  'auth.account-disabled': 'Tämä tili on jäädytetty. Ota yhteyttä tukeen.',
+  'auth.identity-last':
+    'Tämä on ainoa tapasi kirjautua sisään. Aseta ensin salasana tai lisää avainkoodi.',
+  'auth.own-account': 'Toisen ylläpitäjän on tehtävä tämä omalle tilillesi.',
+  'auth.not-found': 'Tätä ei ole olemassa.',
 } satisfies Partial<Catalogue>

@@ -36,4 +36,11 @@ export const fr = {
   'auth.current-password': 'Le mot de passe actuel est incorrect.',
   'auth.too-many-mails': 'Trop d’e-mails ont été demandés. Veuillez réessayer plus tard.',
   'auth.code-invalid': 'Ce code est incorrect ou a déjà été utilisé.',
+  'auth.account-exists':
+    'Il existe un compte avec cette adresse. Connectez-vous à ce compte, puis associez-y le fournisseur.',
+  'auth.account-disabled': 'Ce compte est suspendu. Veuillez contacter l’assistance.',
+  'auth.identity-last':
+    'C’est votre seul moyen de vous connecter. Définissez d’abord un mot de passe ou une clé d’accès.',
+  'auth.own-account': 'Pour votre propre compte, un autre administrateur doit le faire.',
+  'auth.not-found': 'Cet élément n’existe pas.',
 } satisfies Partial<Catalogue>

@@ -18,4 +18,9 @@ export const he = {
   'auth.cross-site': 'בקשות מאתרים אחרים אינן מתקבלות.',
   'auth.refresh-invalid': 'ההפעלה שלך הסתיימה. יש להתחבר מחדש.',
   'auth.refresh-reused': 'ההפעלה שלך הופסקה מטעמי אבטחה. יש להתחבר מחדש.',
+  'auth.account-exists': 'כבר קיים חשבון עם הכתובת הזו. יש להתחבר אליו ולקשר שם את הספק.',
+  'auth.account-disabled': 'החשבון הזה מושעה. יש לפנות לתמיכה.',
+  'auth.identity-last': 'זו הדרך היחידה שלך להתחבר. יש להגדיר תחילה סיסמה או להוסיף מפתח גישה.',
+  'auth.own-account': 'מנהל אחר צריך לעשות זאת עבור החשבון שלך.',
+  'auth.not-found': 'הפריט הזה אינו קיים.',
 } satisfies Partial<Catalogue>

@@ -18,4 +18,11 @@ export const hr = {
   'auth.cross-site': 'Zahtjevi s drugih web-mjesta ne prihvaćaju se.',
   'auth.refresh-invalid': 'Vaša sesija je završila. Prijavite se ponovno.',
   'auth.refresh-reused': 'Vaša sesija prekinuta je radi vaše sigurnosti. Prijavite se ponovno.',
+  'auth.account-exists':
+    'Račun s ovom adresom već postoji. Prijavite se na njega i ondje povežite davatelja usluge.',
+  'auth.account-disabled': 'Ovaj je račun suspendiran. Obratite se podršci.',
+  'auth.identity-last':
+    'Ovo je vaš jedini način prijave. Najprije postavite lozinku ili dodajte pristupni ključ.',
+  'auth.own-account': 'Za vaš vlastiti račun to mora učiniti drugi administrator.',
+  'auth.not-found': 'Ovo ne postoji.',
 } satisfies Partial<Catalogue>

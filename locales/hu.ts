@@ -19,4 +19,12 @@ export const hu = {
   'auth.refresh-invalid': 'A munkamenete véget ért. Kérjük, jelentkezzen be újra.',
   'auth.refresh-reused':
     'A munkamenetét biztonsági okokból lezártuk. Kérjük, jelentkezzen be újra.',
+  'auth.account-exists':
+    'Ezzel a címmel már van fiók. Kérjük, jelentkezzen be oda, és ott kapcsolja össze a szolgáltatóval.',
+  'auth.account-disabled':
+    'Ezt a fiókot felfüggesztették. Kérjük, forduljon az ügyfélszolgálathoz.',
+  'auth.identity-last':
+    'Csak így tud bejelentkezni. Kérjük, előbb állítson be jelszót, vagy adjon hozzá azonosítókulcsot.',
+  'auth.own-account': 'A saját fiókja esetében ezt egy másik rendszergazdának kell elvégeznie.',
+  'auth.not-found': 'Ez nem létezik.',
 } satisfies Partial<Catalogue>

@@ -18,4 +18,11 @@ export const id = {
   'auth.cross-site': 'Permintaan dari situs lain tidak diterima.',
   'auth.refresh-invalid': 'Sesi Anda telah berakhir. Silakan masuk kembali.',
   'auth.refresh-reused': 'Sesi Anda diakhiri demi keamanan Anda. Silakan masuk kembali.',
+  'auth.account-exists':
+    'Sudah ada akun dengan alamat ini. Silakan masuk ke akun itu dan hubungkan penyedianya di sana.',
+  'auth.account-disabled': 'Akun ini ditangguhkan. Silakan hubungi dukungan.',
+  'auth.identity-last':
+    'Ini satu-satunya cara Anda untuk masuk. Silakan buat kata sandi atau tambahkan kunci sandi dahulu.',
+  'auth.own-account': 'Admin lain harus melakukan ini untuk akun Anda sendiri.',
+  'auth.not-found': 'Ini tidak ada.',
 } satisfies Partial<Catalogue>

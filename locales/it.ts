@@ -35,4 +35,11 @@ export const it = {
   'auth.current-password': 'La password attuale non è corretta.',
   'auth.too-many-mails': 'Sono state richieste troppe e-mail. Riprovare più tardi.',
   'auth.code-invalid': 'Questo codice è errato o è già stato usato.',
+  'auth.account-exists':
+    'Esiste già un account con questo indirizzo. Accedere a quell’account e collegare lì il provider.',
+  'auth.account-disabled': 'Questo account è sospeso. Contattare l’assistenza.',
+  'auth.identity-last':
+    'È l’unico modo per accedere. Impostare prima una password o aggiungere una passkey.',
+  'auth.own-account': 'Per il proprio account, deve farlo un altro amministratore.',
+  'auth.not-found': 'Questo elemento non esiste.',
 } satisfies Partial<Catalogue>

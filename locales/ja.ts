@@ -19,4 +19,11 @@ export const ja = {
   'auth.cross-site': '他のサイトからのリクエストは受け付けられません。',
   'auth.refresh-invalid': 'セッションは終了しました。もう一度ログインしてください。',
   'auth.refresh-reused': '安全のためセッションを終了しました。もう一度ログインしてください。',
+  'auth.account-exists':
+    'このメールアドレスのアカウントは既に存在します。そのアカウントにログインし、そこでプロバイダーを連携してください。',
+  'auth.account-disabled': 'このアカウントは停止されています。サポートにお問い合わせください。',
+  'auth.identity-last':
+    'これが唯一のログイン方法です。先にパスワードを設定するか、パスキーを追加してください。',
+  'auth.own-account': 'ご自身のアカウントについては、別の管理者が行う必要があります。',
+  'auth.not-found': '存在しません。',
 } satisfies Partial<Catalogue>

@@ -19,4 +19,11 @@ export const ko = {
   'auth.cross-site': '다른 사이트에서 보낸 요청은 허용되지 않습니다.',
   'auth.refresh-invalid': '세션이 종료되었습니다. 다시 로그인해 주세요.',
   'auth.refresh-reused': '보안을 위해 세션이 종료되었습니다. 다시 로그인해 주세요.',
+  'auth.account-exists':
+    '이 주소의 계정이 이미 있습니다. 해당 계정에 로그인한 후 제공업체를 연결해 주세요.',
+  'auth.account-disabled': '이 계정은 정지되었습니다. 고객 지원팀에 문의해 주세요.',
+  'auth.identity-last':
+    '유일한 로그인 방법입니다. 먼저 비밀번호를 설정하거나 패스키를 추가해 주세요.',
+  'auth.own-account': '본인 계정에 대해서는 다른 관리자가 이 작업을 해야 합니다.',
+  'auth.not-found': '존재하지 않습니다.',
 } satisfies Partial<Catalogue>

@@ -18,4 +18,11 @@ export const ms = {
   'auth.cross-site': 'Permintaan daripada laman lain tidak diterima.',
   'auth.refresh-invalid': 'Sesi anda telah tamat. Sila log masuk semula.',
   'auth.refresh-reused': 'Sesi anda ditamatkan demi keselamatan anda. Sila log masuk semula.',
+  'auth.account-exists':
+    'Sudah ada akaun dengan alamat ini. Sila log masuk ke akaun itu dan sambungkan penyedia di sana.',
+  'auth.account-disabled': 'Akaun ini digantung. Sila hubungi sokongan.',
+  'auth.identity-last':
+    'Ini satu-satunya cara anda log masuk. Sila tetapkan kata laluan atau tambah kunci laluan dahulu.',
+  'auth.own-account': 'Pentadbir lain perlu melakukan ini untuk akaun anda sendiri.',
+  'auth.not-found': 'Ini tidak wujud.',
 } satisfies Partial<Catalogue>

@@ -19,4 +19,11 @@ export const nb = {
   'auth.cross-site': 'Forespørsler fra andre nettsteder godtas ikke.',
   'auth.refresh-invalid': 'Økten din er over. Logg inn på nytt.',
   'auth.refresh-reused': 'Økten din ble avsluttet av sikkerhetshensyn. Logg inn på nytt.',
+  'auth.account-exists':
+    'Det finnes en konto med denne adressen. Logg inn på den, og koble til leverandøren der.',
+  'auth.account-disabled': 'Denne kontoen er sperret. Kontakt brukerstøtte.',
+  'auth.identity-last':
+    'Dette er den eneste måten du kan logge inn på. Velg først et passord, eller legg til en passnøkkel.',
+  'auth.own-account': 'En annen administrator må gjøre dette for din egen konto.',
+  'auth.not-found': 'Dette finnes ikke.',
 } satisfies Partial<Catalogue>

@@ -34,4 +34,11 @@ export const nl = {
   'auth.current-password': 'Het huidige wachtwoord is onjuist.',
   'auth.too-many-mails': 'Er zijn te veel e-mails aangevraagd. Probeer het later opnieuw.',
   'auth.code-invalid': 'Deze code is onjuist of al gebruikt.',
+  'auth.account-exists':
+    'Er is al een account met dit adres. Log daarop in en koppel daar de provider.',
+  'auth.account-disabled': 'Dit account is geblokkeerd. Neem contact op met de helpdesk.',
+  'auth.identity-last':
+    'Dit is uw enige manier om in te loggen. Stel eerst een wachtwoord in of voeg een passkey toe.',
+  'auth.own-account': 'Voor uw eigen account moet een andere beheerder dit doen.',
+  'auth.not-found': 'Dit bestaat niet.',
 } satisfies Partial<Catalogue>

@@ -20,4 +20,10 @@ export const pl = {
   'auth.refresh-invalid': 'Sesja dobiegła końca. Zaloguj się ponownie.',
   'auth.refresh-reused':
     'Sesja została zakończona ze względów bezpieczeństwa. Zaloguj się ponownie.',
+  'auth.account-exists':
+    'Istnieje już konto z tym adresem. Zaloguj się na nie i tam połącz dostawcę.',
+  'auth.account-disabled': 'To konto zostało zawieszone. Skontaktuj się z pomocą techniczną.',
+  'auth.identity-last': 'To jedyny sposób logowania. Najpierw ustaw hasło lub dodaj klucz dostępu.',
+  'auth.own-account': 'W przypadku własnego konta musi to zrobić inny administrator.',
+  'auth.not-found': 'To nie istnieje.',
 } satisfies Partial<Catalogue>

@@ -30,4 +30,11 @@ export const ptBr = {
   'auth.password-guessable': 'Esta senha é fácil de adivinhar. Escolha outra.',
   'auth.current-password': 'A senha atual está incorreta.',
   'auth.too-many-mails': 'Foram solicitados e-mails demais. Tente novamente mais tarde.',
+  'auth.account-exists':
+    'Já existe uma conta com este endereço. Entre nela e conecte o provedor lá.',
+  'auth.account-disabled': 'Esta conta está suspensa. Entre em contato com o suporte.',
+  'auth.identity-last':
+    'Esta é a sua única forma de entrar. Defina primeiro uma senha ou adicione uma chave de acesso.',
+  'auth.own-account': 'Para a sua própria conta, outro administrador precisa fazer isso.',
+  'auth.not-found': 'Isto não existe.',
 } satisfies Partial<Catalogue>

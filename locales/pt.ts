@@ -33,4 +33,11 @@ export const pt = {
   'auth.current-password': 'A palavra-passe atual está incorreta.',
   'auth.too-many-mails': 'Foram pedidos demasiados e-mails. Tente novamente mais tarde.',
   'auth.code-invalid': 'Este código está errado ou já foi utilizado.',
+  'auth.account-exists':
+    'Já existe uma conta com este endereço. Inicie sessão nela e associe aí o fornecedor.',
+  'auth.account-disabled': 'Esta conta está suspensa. Contacte o apoio técnico.',
+  'auth.identity-last':
+    'Só assim pode iniciar sessão. Defina primeiro uma palavra-passe ou adicione uma chave de acesso.',
+  'auth.own-account': 'Para a sua própria conta, outro administrador tem de o fazer.',
+  'auth.not-found': 'Isto não existe.',
 } satisfies Partial<Catalogue>

@@ -21,4 +21,11 @@ export const ro = {
     'Sesiunea dumneavoastră s-a încheiat. Vă rugăm să vă autentificați din nou.',
   'auth.refresh-reused':
     'Sesiunea a fost închisă din motive de securitate. Vă rugăm să vă autentificați din nou.',
+  'auth.account-exists':
+    'Există deja un cont cu această adresă. Autentificați-vă în el și conectați furnizorul acolo.',
+  'auth.account-disabled': 'Acest cont este suspendat. Vă rugăm să contactați asistența.',
+  'auth.identity-last':
+    'Este singurul mod în care vă autentificați. Setați întâi o parolă sau adăugați o cheie de acces.',
+  'auth.own-account': 'Alt administrator trebuie să facă acest lucru pentru contul dumneavoastră.',
+  'auth.not-found': 'Acest element nu există.',
 } satisfies Partial<Catalogue>

@@ -18,4 +18,11 @@ export const sk = {
   'auth.cross-site': 'Požiadavky z iných webov nie sú prijímané.',
   'auth.refresh-invalid': 'Vaša relácia sa skončila. Prihláste sa znova.',
   'auth.refresh-reused': 'Vaša relácia bola z bezpečnostných dôvodov ukončená. Prihláste sa znova.',
+  'auth.account-exists':
+    'Účet s touto adresou už existuje. Prihláste sa doň a poskytovateľa pripojte tam.',
+  'auth.account-disabled': 'Tento účet je pozastavený. Obráťte sa na podporu.',
+  'auth.identity-last':
+    'Inak sa prihlásiť nemôžete. Najprv si nastavte heslo alebo pridajte prístupový kľúč.',
+  'auth.own-account': 'Pri vašom vlastnom účte to musí urobiť iný správca.',
+  'auth.not-found': 'Toto neexistuje.',
 } satisfies Partial<Catalogue>

@@ -19,4 +19,11 @@ export const sv = {
   'auth.cross-site': 'Förfrågningar från andra webbplatser godtas inte.',
   'auth.refresh-invalid': 'Din session är slut. Logga in igen.',
   'auth.refresh-reused': 'Din session avslutades av säkerhetsskäl. Logga in igen.',
+  'auth.account-exists':
+    'Det finns ett konto med den här adressen. Logga in på det och anslut leverantören där.',
+  'auth.account-disabled': 'Kontot är avstängt. Kontakta supporten.',
+  'auth.identity-last':
+    'Det är ditt enda sätt att logga in. Välj först ett lösenord eller lägg till en lösennyckel.',
+  'auth.own-account': 'En annan administratör måste göra detta för ditt eget konto.',
+  'auth.not-found': 'Detta finns inte.',
 } satisfies Partial<Catalogue>

@@ -18,4 +18,11 @@ export const tr = {
   'auth.cross-site': 'Diğer sitelerden gelen istekler kabul edilmez.',
   'auth.refresh-invalid': 'Oturumunuz sona erdi. Lütfen yeniden giriş yapın.',
   'auth.refresh-reused': 'Oturumunuz güvenliğiniz için sonlandırıldı. Lütfen yeniden giriş yapın.',
+  'auth.account-exists':
+    'Bu adresle bir hesap var. Lütfen o hesaba giriş yapın ve sağlayıcıyı oradan bağlayın.',
+  'auth.account-disabled': 'Bu hesap askıya alındı. Lütfen destek ekibiyle iletişime geçin.',
+  'auth.identity-last':
+    'Bu, tek giriş yönteminiz. Lütfen önce bir parola belirleyin veya bir geçiş anahtarı ekleyin.',
+  'auth.own-account': 'Kendi hesabınız için bunu başka bir yönetici yapmalıdır.',
+  'auth.not-found': 'Bu mevcut değil.',
 } satisfies Partial<Catalogue>

@@ -18,4 +18,11 @@ export const vi = {
   'auth.cross-site': 'Không chấp nhận yêu cầu từ trang web khác.',
   'auth.refresh-invalid': 'Phiên của bạn đã kết thúc. Vui lòng đăng nhập lại.',
   'auth.refresh-reused': 'Phiên của bạn đã bị kết thúc vì lý do bảo mật. Vui lòng đăng nhập lại.',
+  'auth.account-exists':
+    'Đã có tài khoản với địa chỉ này. Vui lòng đăng nhập vào đó rồi kết nối nhà cung cấp tại đó.',
+  'auth.account-disabled': 'Tài khoản này đã bị tạm khóa. Vui lòng liên hệ bộ phận hỗ trợ.',
+  'auth.identity-last':
+    'Đây là cách đăng nhập duy nhất của bạn. Vui lòng đặt mật khẩu hoặc thêm khóa truy cập trước.',
+  'auth.own-account': 'Một quản trị viên khác phải làm điều này cho tài khoản của bạn.',
+  'auth.not-found': 'Mục này không tồn tại.',
 } satisfies Partial<Catalogue>

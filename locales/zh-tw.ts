@@ -19,4 +19,9 @@ export const zhTw = {
   'auth.cross-site': '不接受來自其他網站的請求。',
   'auth.refresh-invalid': '您的工作階段已結束。請重新登入。',
   'auth.refresh-reused': '為了您的安全，工作階段已被終止。請重新登入。',
+  'auth.account-exists': '此地址已有帳號。請登入該帳號，並在其中連結該提供者。',
+  'auth.account-disabled': '此帳號已被停用。請聯絡客服人員。',
+  'auth.identity-last': '這是您唯一的登入方式。請先設定密碼或新增通行金鑰。',
+  'auth.own-account': '您自己的帳號須由另一位管理員執行此操作。',
+  'auth.not-found': '此項目不存在。',
 } satisfies Partial<Catalogue>

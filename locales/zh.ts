@@ -19,4 +19,9 @@ export const zh = {
   'auth.cross-site': '不接受来自其他网站的请求。',
   'auth.refresh-invalid': '您的会话已结束。请重新登录。',
   'auth.refresh-reused': '为了您的安全，会话已被终止。请重新登录。',
+  'auth.account-exists': '此地址已有账户。请登录该账户，并在其中关联该提供商。',
+  'auth.account-disabled': '此账户已被停用。请联系客服。',
+  'auth.identity-last': '这是您唯一的登录方式。请先设置密码或添加通行密钥。',
+  'auth.own-account': '您自己的账户须由另一位管理员执行此操作。',
+  'auth.not-found': '此项不存在。',
 } satisfies Partial<Catalogue>

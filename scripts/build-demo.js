@@ -18,6 +18,6 @@ await build({
   target: 'node20',
   logLevel: 'warning',
 })
-for (const file of ['page', 'sessions.sql', 'api-keys.sql']) {
+for (const file of ['page', 'schema.sql']) {
   cpSync(path.join(demo, file), path.join(out, file), { recursive: true })
 }

@@ -20,7 +20,14 @@ const needed = Object.keys({ ...dependencies, ...peerDependencies })
 const mayBeBuiltIn = new Set(['@sinclair/typebox', 'commander', 'write-file-atomic', 'signal-exit'])
 /** @type {Set<string>} */
 const builtIn = new Set()
-const names = ['index', 'request/context', 'sessions/index', 'api-keys/index', 'testing/index']
+const names = [
+  'index',
+  'request/context',
+  'sessions/index',
+  'api-keys/index',
+  'users-table/index',
+  'testing/index',
+]
 const entries = names.map((name) => `lib/${name}`)
 const clients = ['lib/browser/index', 'lib/browser/passkeys']
 const node = { platform: 'node', target: 'node20' }

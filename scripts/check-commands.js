@@ -11,13 +11,18 @@ const noStore = ['REDIS_URL', 'DATABASE_URL'].map((name) => [
   name,
   `${name === 'REDIS_URL' ? 'redis' : 'postgres'}://127.0.0.1:1`,
 ])
+const noUsers = {
+  exit: 1,
+  input: 'open sesame\n',
+  env: { AUTH_USERS_DATABASE_URL: 'postgres://127.0.0.1:1' },
+}
 const away = /ECONNREFUSED/
 const keySet = '--key-set keys.json'
 
 /**
  * Command lines in their order, with what they print. Those with a store fail.
  *
- * @type {[string, RegExp, { exit?: number, input?: string, store?: string }?][]}
+ * @type {[string, RegExp, { exit?: number, input?: string, store?: string, env?: Record<string, string> }?][]}
  */
 const lines = [
   ['secret', /^AUTH_JWT_SECRET=/],
@@ -32,6 +37,15 @@ const lines = [
   ['token --sub alice', /^eyJ/],
   ['inspect', /no token/, { input: 'abc', exit: 1 }],
   ['doctor', /./],
+  ['schema --prefix shop', /shop_users[^]*shop_sessions[^]*shop_api_keys/],
+  ['users schema --prefix shop', /CREATE TABLE/i],
+  ['users create --email ada@example.com --prefix shop', away, noUsers],
+  ['users list --prefix shop', away, noUsers],
+  ['users disable ada@example.com --prefix shop', away, noUsers],
+  ['users enable ada@example.com --prefix shop', away, noUsers],
+  ['users roles ada@example.com admin --prefix shop', away, noUsers],
+  ['users remove ada@example.com --prefix shop', away, noUsers],
+  ['users import - --skip --prefix shop', away, noUsers],
   ['sessions schema --prefix shop', /CREATE TABLE/i],
   ['sessions list alice --prefix shop', away, { store: 'SESSIONS' }],
   ['sessions revoke alice --prefix shop', away, { store: 'SESSIONS' }],

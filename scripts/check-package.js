@@ -75,6 +75,14 @@ const programs = {
     skipLibCheck: false,
     files: ['exactly.ts', 'unmerged'],
   },
+  'a table of users, all declarations': {
+    ...esm,
+    skipLibCheck: false,
+    exactOptionalPropertyTypes: true,
+    files: ['exactly.ts', 'users'],
+    only: [5.4, 5.9, 6, 7],
+  },
+  'a table of users, CommonJS': { ...cjs, files: ['exactly.ts', 'users'] },
   'beside @fastify/swagger': {
     ...esm,
     files: ['exactly.ts', 'swagger.ts', 'app/user.ts', 'app/generics.ts'],

@@ -66,6 +66,7 @@ declare namespace authn {
   export { ${names}, plugin as authn, plugin as default, fastifyAuthn }
 }
 /** The plugin: \`app.register(authn, { userService, jwt: { secret } })\`. */
+declare function authn(app: FastifyInstance, options: AnyOwnUserOptions): Promise<void>
 declare function authn<Stored extends StoredUser & object>(app: FastifyInstance, options: AnyAuthnOptions<Stored>): Promise<void>
 declare function authn(app: FastifyInstance, options: RejectedOptions): Promise<void>
 export = authn

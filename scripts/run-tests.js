@@ -50,6 +50,9 @@ const needs = {
     covers: [
       'lib/cli/commands/sessions.ts',
       'lib/cli/commands/api-keys.ts',
+      'lib/cli/commands/users.ts',
+      'lib/cli/users/import.ts',
+      'lib/cli/users/line.ts',
       'lib/cli/store.ts',
       'lib/sessions/stores/sql.ts',
     ],

@@ -17,7 +17,7 @@ import {
   string,
 } from 'fast-check'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { answerOf, password } from './helpers/accounts.js'
 import { basic, bearer } from './helpers/app.js'
 import { anyCharacter, bounded } from './helpers/cases.js'
@@ -26,7 +26,7 @@ import { validated, type Operation } from './helpers/documents.js'
 import { root } from './helpers/project.js'
 import { codeNow, wrongCode } from './helpers/second-factor.js'
 import { claimsOf, eventsOf } from './helpers/sessions.js'
-import { bodyOf, wholeApp, type Row } from './helpers/whole-app.js'
+import { bodyOf, typeOf, wholeApp, type Row } from './helpers/whole-app.js'
 
 /** The names in the list of the page, without the one for requests to routes of the app. */
 const page = readFileSync(join(root, 'docs/reference/events.md'), 'utf8')
@@ -35,14 +35,23 @@ const documented = [...String(list).matchAll(/`([\w-]+)`/g)].map(([, name]) => n
 
 const wrong = '400 FST_ERR_VALIDATION'
 
+/** Over the app's own table, and over one of the package. */
+function overBoth(title: string, play: (t: Test, table: { table: boolean }) => Promise<void>) {
+  for (const table of [false, true])
+    t.test(`${title}, ${table ? 'with' : 'without'} the option users`, (t) => play(t, { table }))
+}
+
+/** The routes of the admin API do what they are asked. */
+const isAdmin = ({ url }: Row): boolean => url.startsWith('/admin/')
+
 const withForms = (app: FastifyInstance): unknown => app.register(formbody)
 
-t.test('pages of other sites can use none of them with cookies', async (t) => {
-  t.equal(documented.length, 7)
-  const { posts, post, enter, stored, asked, lines } = await wholeApp(t)
+overBoth('pages of other sites can use none of them with cookies', async (t, table) => {
+  t.equal(documented.length, 9)
+  const { posts, post, enter, stored, asked, lines } = await wholeApp(t, {}, {}, table)
   const failures = eventsOf(t, 'failure')
   const jar = await enter()
-  const before = stored()
+  const before = await stored()
   asked.length = 0
   t.ok(posts.length > 20)
   for (const row of posts) {
@@ -64,56 +73,67 @@ t.test('pages of other sites can use none of them with cookies', async (t) => {
       t.strictSame(reported, ['ERR_AUTH_CROSS_SITE /'])
     }
   }
-  t.strictSame([stored(), asked], [before, []])
+  t.strictSame([await stored(), asked], [before, []])
 })
 
-t.test('bodies are strict, and other members of them are ignored', async (t) => {
-  const { app, posts, post, enter, stored, asked, mails, lines } = await wholeApp(t)
-  const before = stored()
-  for (const row of posts) {
-    const { url, members, needed } = row
-    const valid = bodyOf(row)
-    const jar = await enter()
-    const ask = async (payload: unknown, type = 'application/json'): Promise<string> => {
-      const response = await post(url, payload, { ...jar, 'content-type': type })
-      t.equal(response.headers['cache-control'], 'no-store', url)
-      return answerOf(response)
+overBoth(
+  'bodies are strict, and other members are ignored but by the admin API',
+  async (t, table) => {
+    const { app, posts, post, enter, stored, asked, mails, lines } = await wholeApp(
+      t,
+      {},
+      {},
+      table,
+    )
+    const before = await stored()
+    for (const row of posts) {
+      const { url, members, needed } = row
+      const valid = bodyOf(row)
+      const jar = await enter()
+      const ask = async (payload: unknown, type = 'application/json'): Promise<string> => {
+        const response = await post(url, payload, { ...jar, 'content-type': type })
+        t.equal(response.headers['cache-control'], 'no-store', url)
+        return answerOf(response)
+      }
+      for (const [name, type] of Object.entries(members)) {
+        for (const value of [1, true, null, [], ['a'], {}, { $ne: '' }, 'a'])
+          if (!type.split(' ').includes(typeOf(value)))
+            t.equal(await ask({ ...valid, [name]: value }), wrong, `${url} ${name}`)
+        if (!needed.includes(name)) continue
+        t.equal(await ask({ ...valid, [name]: undefined }), wrong, `${url} without ${name}`)
+        if (name === 'token' || name === 'email')
+          t.equal(await ask({ ...valid, [name]: '' }), wrong)
+      }
+      const hasMembers = Object.keys(members).length > 0
+      for (const payload of ['1', '"a"', '[]', '[{}]', 'true'])
+        if (hasMembers) t.equal(await ask(payload), wrong, `${url} ${payload}`)
+      if (needed.length > 0) {
+        t.equal(await ask('null'), wrong, url)
+        t.equal(answerOf(await post(url, undefined, jar)), wrong, `${url} without a body`)
+      }
+      t.equal(await ask(''), '400 FST_ERR_CTP_EMPTY_JSON_BODY')
+      t.match(await ask('{'), /^400 FST_ERR_CTP/)
+      t.match(await ask('{"__proto__": {"email": "a@b.c"}}'), /^400 FST_ERR_CTP/)
+      t.equal(await ask('a', 'text/csv'), '415 FST_ERR_CTP_INVALID_MEDIA_TYPE')
+      const long = { ...valid, more: 'a'.repeat(16_384) }
+      t.equal(await ask(long), '413 FST_ERR_CTP_BODY_TOO_LARGE')
+      t.strictSame([await stored(), asked.filter((each) => each !== 1)], [before, []], url)
+      const more = await ask({ ...valid, more: [1] })
+      if (isAdmin(row)) t.equal(more, wrong)
+      else t.notMatch(more, /FST_|^5/, url)
+      await app.authn.accounts.settled()
+      asked.length = mails.length = 0
     }
-    for (const [name, type] of Object.entries(members)) {
-      for (const value of [1, true, null, [], ['a'], {}, { $ne: '' }, 'a'])
-        if (Array.isArray(value) || value === null || typeof value !== type)
-          t.equal(await ask({ ...valid, [name]: value }), wrong, `${url} ${name}`)
-      if (!needed.includes(name)) continue
-      t.equal(await ask({ ...valid, [name]: undefined }), wrong, `${url} without ${name}`)
-      if (name === 'token' || name === 'email') t.equal(await ask({ ...valid, [name]: '' }), wrong)
-    }
-    const hasMembers = Object.keys(members).length > 0
-    for (const payload of ['1', '"a"', '[]', '[{}]', 'true'])
-      if (hasMembers) t.equal(await ask(payload), wrong, `${url} ${payload}`)
-    if (needed.length > 0) {
-      t.equal(await ask('null'), wrong, url)
-      t.equal(answerOf(await post(url, undefined, jar)), wrong, `${url} without a body`)
-    }
-    t.equal(await ask(''), '400 FST_ERR_CTP_EMPTY_JSON_BODY')
-    t.match(await ask('{'), /^400 FST_ERR_CTP/)
-    t.match(await ask('{"__proto__": {"email": "a@b.c"}}'), /^400 FST_ERR_CTP/)
-    t.equal(await ask('a', 'text/csv'), '415 FST_ERR_CTP_INVALID_MEDIA_TYPE')
-    const long = { ...valid, more: 'a'.repeat(16_384) }
-    t.equal(await ask(long), '413 FST_ERR_CTP_BODY_TOO_LARGE')
-    t.strictSame([stored(), asked.filter((each) => each !== 1)], [before, []], url)
-    t.notMatch(await ask({ ...valid, more: [1] }), /FST_|^5/, url)
-    await app.authn.accounts.settled()
-    asked.length = mails.length = 0
-  }
-  t.notMatch(lines.join(''), /"level":(?:50|60)/)
-})
+    t.notMatch(lines.join(''), /"level":(?:50|60)/)
+  },
+)
 
-t.test('routes of users who are logged in need a session of the user', async (t) => {
-  const { app, rows, enter, stored } = await wholeApp(t)
+overBoth('routes of users who are logged in need a session of the user', async (t, table) => {
+  const { app, rows, enter, stored, alice } = await wholeApp(t, {}, {}, table)
   const [, token = ''] = /__Host-token=([^;]+)/.exec(String((await enter()).cookie)) ?? []
-  const before = stored()
+  const before = await stored()
   const claims = claimsOf(token)
-  const issued = { owner: '1', name: 'job', scopes: [], expiresAt: null }
+  const issued = { owner: String(alice), name: 'job', scopes: [], expiresAt: null }
   const { key } = await app.authn.apiKeys.issue(issued)
   const sid = `${String(claims.sid).split('.')[0]}.another`
   const issue = (changed: object) =>
@@ -123,7 +143,7 @@ t.test('routes of users who are logged in need a session of the user', async (t)
     ['Basic', basic('alice@example.com', password), '401 ERR_AUTH_NO_CREDENTIALS'],
     ['an API key', bearer(key), '401 ERR_AUTH_API_KEY_NOT_ACCEPTED'],
     ['a wrong token', bearer('a.b.c'), '401 ERR_AUTH_JWT_INVALID'],
-    ['no session', bearer(app.jwtService.generateToken(1)), '403 ERR_AUTH_FORBIDDEN'],
+    ['no session', bearer(app.jwtService.generateToken(alice)), '403 ERR_AUTH_FORBIDDEN'],
     ['another registration', issue({ ...claims, sid }), '403 ERR_AUTH_FORBIDDEN'],
     ['impersonation', issue({ ...claims, act: { sub: 2 } }), '403 ERR_AUTH_FORBIDDEN'],
     ['any act', issue({ ...claims, act: null }), '403 ERR_AUTH_FORBIDDEN'],
@@ -141,15 +161,15 @@ t.test('routes of users who are logged in need a session of the user', async (t)
       t.equal(response.statusCode === 401, 'www-authenticate' in response.headers)
     }
   }
-  t.equal(stored(), before)
+  t.equal(await stored(), before)
 })
 
-t.test('odd bodies give no 5xx, change nothing and look no odd name up', async (t) => {
+overBoth('odd bodies give no 5xx, change nothing and look no odd name up', async (t, table) => {
   const { app, posts, post, enter, users, asked, lines } = await wholeApp(
     t,
     {},
     {},
-    { before: withForms },
+    { before: withForms, ...table },
   )
   const signed = [{}, { page: 'reset', path: '/login', sub: 1 }].map((claims) =>
     app.jwtService.generateTokenWithClaims(claims),
@@ -188,7 +208,7 @@ t.test('odd bodies give no 5xx, change nothing and look no odd name up', async (
     { arbitrary: bodies.map((body) => JSON.stringify(body)), weight: 4 },
     odd.map((text) => `token=${encodeURIComponent(text.toWellFormed())}&email=${text}`),
   )
-  const before = JSON.stringify(users)
+  let before = await users()
   let jar = await enter()
   const property = asyncProperty(
     constantFrom(...posts),
@@ -204,15 +224,16 @@ t.test('odd bodies give no 5xx, change nothing and look no odd name up', async (
       await app.authn.accounts.settled()
       if (!asked.every((name) => /^\P{Cc}{1,1024}$/u.test(String(name))))
         throw new Error('an odd name')
-      if (JSON.stringify(users) !== before) throw new Error('the table has changed')
+      if (isAdmin(row)) before = await users()
+      if ((await users()) !== before) throw new Error('the table has changed')
     },
   )
   await assert(property, bounded(1500))
   t.notMatch(lines.join(''), /"level":(?:50|60)/)
 })
 
-t.test('rejections are localized, and reported under a documented name', async (t) => {
-  const { posts, post, enter } = await wholeApp(t, { errorBody: undefined })
+overBoth('rejections are localized, and reported under a documented name', async (t, table) => {
+  const { posts, post, enter } = await wholeApp(t, { errorBody: undefined }, {}, table)
   const failures = eventsOf(t, 'failure')
   const jar = await enter()
   for (const row of posts) {
@@ -246,20 +267,23 @@ const successes: Record<string, string> = {
   '200,204': '/sign-up/finish',
   '201': '/passkeys',
   '202': '/sign-up /password/forgot /password/set /email/change',
+  '201,202': '/admin/users',
   '204':
-    '/logout /password/reset /email/confirm /account/delete /second-factor/forget-devices /second-factor/disable /passkeys/rename /passkeys/remove',
+    '/identities/remove /admin/users/{id} /admin/users/{id}/disable /admin/users/{id}/enable /admin/users/{id}/log-out /admin/users/{id}/second-factor/disable /admin/users/{id}/remove /logout /password/reset /email/confirm /account/delete /second-factor/forget-devices /second-factor/disable /passkeys/rename /passkeys/remove',
 }
 
-t.test('API documents have each of them, with what it needs and answers', async (t) => {
+overBoth('API documents have each of them, with what it needs and answers', async (t, table) => {
   const before = (app: FastifyInstance): unknown =>
     app.register(swagger, { openapi: { info: { title: 'Shop', version: '1' } } })
-  const { app, rows } = await wholeApp(t, {}, { schema: { tags: ['own'] } }, { before })
+  const { app, rows } = await wholeApp(t, {}, { schema: { tags: ['own'] } }, { before, ...table })
   const document = app.swagger() as unknown as { paths?: Record<string, Record<string, Operation>> }
   t.match((await validated(document)).result, { valid: true })
   const known = Object.entries(successes).flatMap(([answers, urls]) =>
     urls.split(' ').map((url): [string, string] => [url, answers]),
   )
-  for (const { method, url, isOwn, needed } of rows) {
+  for (const row of rows) {
+    const { method, isOwn, needed } = row
+    const url = row.url.replace(/[\da-f-]{36}/, '{id}')
     if (!isOwn && method !== 'POST') continue
     const operation = document.paths?.[url]?.[method.toLowerCase()]
     t.match(operation, { tags: ['own'], summary: String }, url)
@@ -269,7 +293,9 @@ t.test('API documents have each of them, with what it needs and answers', async 
     const isOpen = !isOwn && /^\/(?:sign-up|password)|options$/.test(url)
     const success = method === 'GET' ? undefined : new Map(known).get(url)
     const answers = [success ?? '200', ...(isOpen ? [400, 403] : [400, 401, 403])]
-    if (url === '/passkeys/remove') answers.push(409)
+    if (/\{id\}|identities\/remove/.test(url)) answers.push(404)
+    const isFree = method === 'GET' || /enable$|log-out$/.test(url)
+    if (/\w+s\/remove$/.test(url) || (isAdmin(row) && !isFree)) answers.push(409)
     t.equal(Object.keys(responses).join(), [...answers, 503].join(), url)
   }
 })
@@ -303,7 +329,7 @@ t.test('hooks of routeOptions run after those of the plugin, and before the work
     },
   }
   const { posts, post, enter, stored, asked } = await wholeApp(t, {}, routeOptions)
-  const before = stored()
+  const before = await stored()
   // They get only those options of the login route that all routes can have.
   const others = /\/(?:refresh|logout|confirm|link)$/
   for (const row of posts.filter(({ url }) => url === '/email/confirm' || !others.test(url))) {
@@ -320,7 +346,7 @@ t.test('hooks of routeOptions run after those of the plugin, and before the work
     const replaced = answerOf(await post(row.url, bodyOf(row), jar))
     if (Object.keys(row.members).length > 0) t.equal(replaced, wrong, row.url)
   }
-  t.equal(stored(), before)
+  t.equal(await stored(), before)
 })
 
 t.test(
@@ -355,20 +381,20 @@ t.test(
   },
 )
 
-t.test('a session that is revoked while the body is held stores nothing', async (t) => {
-  const { app, posts, enter, stored } = await wholeApp(t)
+overBoth('a session that is revoked while the body is held stores nothing', async (t, table) => {
+  const { app, posts, enter, stored, alice } = await wholeApp(t, {}, {}, table)
   for (const row of posts.filter(({ isOwn }) => isOwn)) {
     const headers = { ...(await enter()), 'content-type': 'application/json' }
-    const before = stored()
+    const before = await stored()
     const text = JSON.stringify(bodyOf(row))
     const payload = new PassThrough()
     payload.write(text.slice(0, 1))
     const response = app.inject({ method: 'POST', url: row.url, headers, payload })
     for (let turns = 0; turns < 50; turns += 1) await setImmediate()
-    await app.authn.sessions.revoke({ sub: 1 })
+    await app.authn.sessions.revoke({ sub: alice })
     payload.end(text.slice(1))
     t.equal(answerOf(await response), '401 ERR_AUTH_JWT_INVALID', row.url)
-    t.equal(stored(), before)
+    t.equal(await stored(), before)
   }
 })
 

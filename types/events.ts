@@ -77,7 +77,7 @@ export interface AuthnEvents {
   readonly success: SuccessEvent
   /** The login route issued a token. */
   readonly login: LoginEvent
-  /** A request was rejected with 400, 401, 403 or 409. */
+  /** A request was rejected with 400, 401, 403, 404 or 409. */
   readonly failure: RejectionEvent
   /** A request was rejected with 429: too many failed attempts. */
   readonly throttled: RejectionEvent

@@ -8,6 +8,7 @@ import type {
   RawRequestDefaultExpression,
   RawServerBase,
   RawServerDefault,
+  RegisterOptions,
   RouteGenericInterface,
 } from 'fastify'
 import type { FastifyRequestType, ResolveFastifyRequestType } from 'fastify/types/type-provider.js'
@@ -15,7 +16,7 @@ import type { JwtService } from '../lib/tokens/service.js'
 import type { Authn } from './authn.js'
 import type { UserUnder } from './marked-routes.js'
 import type { RouteMark } from './marks.js'
-import type { AnyAuthnOptions } from './options.js'
+import type { AnyAuthnOptions, AnyOwnUserOptions } from './options.js'
 import type { AuthnPlugin, RejectedRegister } from './plugin.js'
 import type { RequestExtra } from './request-extra.js'
 import type { StoredUser, UnstatedUser } from './user-service.js'
@@ -41,13 +42,18 @@ declare module 'fastify' {
     TypeProviderDefault extends FastifyTypeProvider,
     LoggerDefault extends FastifyBaseLogger,
   > extends RejectedRegister<T> {
+    /** Registers fastify-authn with a table of users. The user of functions of the options is a row of it. */
+    (
+      plugin: AuthnPlugin | Promise<{ default: AuthnPlugin }>,
+      opts: RegisterOptions & AnyOwnUserOptions,
+    ): T
     /**
      * Registers fastify-authn. The return type of `findByUsername` becomes the type of the user in `login.tokenFunc`,
      * and `passwordField` has to be one of its fields.
      */
     <Stored extends StoredUser & object = UnstatedUser>(
       plugin: AuthnPlugin | Promise<{ default: AuthnPlugin }>,
-      opts: FastifyRegisterOptions<AnyAuthnOptions<Stored>>,
+      opts: FastifyRegisterOptions<AnyAuthnOptions<Stored> | AnyOwnUserOptions<Stored>>,
     ): T
   }
 

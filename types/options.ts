@@ -148,6 +148,18 @@ export interface AuthnOptionShapes<Stored extends object> {
   standard: AuthnOptions<Stored>
 }
 
+/** The types of users that features store themselves. */
+export interface OwnUsers {}
+
+/** What the options may look like with such a feature. */
+// The features that fill it in use the parameter.
+// oxlint-disable-next-line no-unused-vars
+export interface OwnUserShapes<Stored extends object> {}
+
+/** The options that the plugin takes with such a feature: one of the shapes. */
+export type AnyOwnUserOptions<Stored extends object = OwnUsers[keyof OwnUsers]> =
+  OwnUserShapes<Stored>[keyof OwnUserShapes<Stored>]
+
 /** The options that the plugin takes: one of the shapes. */
 export type AnyAuthnOptions<Stored extends object = StoredUser> =
   AuthnOptionShapes<Stored>[keyof AuthnOptionShapes<Stored>]

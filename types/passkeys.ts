@@ -40,9 +40,14 @@ export interface PasskeysOptions<Stored extends object = StoredUser> {
   /**
    * Deletes a passkey of this user.
    *
+   * @param mayBeLast - whether support removes it, or a passkey that was not added completely
    * @returns whether it was deleted. If not, or if it returns nothing, `list` is asked whether it is still there (500)
    */
-  remove(user: Stored, id: string): StoreResult | void | PromiseLike<StoreResult | void>
+  remove(
+    user: Stored,
+    id: string,
+    mayBeLast: boolean,
+  ): StoreResult | void | PromiseLike<StoreResult | void>
   /** The field of the stored user that browsers show beside a passkey. Default `email`; without a text there, the `sub`. */
   accountField?: string | undefined
   /**

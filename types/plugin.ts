@@ -6,7 +6,7 @@ import type {
   RegisterOptions,
 } from 'fastify'
 import type { LoginOptions, TokenFunc } from './login.js'
-import type { AnyAuthnOptions, AuthnOptions } from './options.js'
+import type { AnyAuthnOptions, AnyOwnUserOptions, AuthnOptions } from './options.js'
 import type { StoredUser } from './user-service.js'
 
 /**
@@ -16,6 +16,7 @@ import type { StoredUser } from './user-service.js'
  * not fit, the compiler tries Fastify's own overloads, which look only at the last signature here.
  */
 export interface AuthnPlugin {
+  (app: FastifyInstance, options: AnyOwnUserOptions): Promise<void>
   <Stored extends StoredUser & object>(
     app: FastifyInstance,
     options: AnyAuthnOptions<Stored>,
@@ -64,16 +65,17 @@ export interface RejectedLoginOptions extends Omit<
  */
 export interface RejectedRegister<T> {
   /** Registers a plugin. */
-  <Plugin>(
-    plugin: Plugin & ([RejectedBy<Plugin>] extends [never] ? FastifyPluginAsync : unknown),
-    opts: RejectedBy<Plugin>,
+  <Plugin, Users = undefined>(
+    plugin: Plugin & ([RejectedBy<Plugin, Users>] extends [never] ? FastifyPluginAsync : unknown),
+    opts: RejectedBy<Plugin, Users>,
   ): T
 }
 
 /** The options of a plugin, for {@link RejectedRegister}. */
-type RejectedBy<Plugin> = Plugin extends AuthnPlugin | Promise<{ default: AuthnPlugin }>
+type RejectedBy<Plugin, Users> = Plugin extends AuthnPlugin | Promise<{ default: AuthnPlugin }>
   ? // The function that Fastify accepts too is left out: beside it, the compiler suggests no names.
-    RegisterOptions & RejectedOptions
+    RegisterOptions &
+      ([Users] extends [undefined] ? RejectedOptions & { users?: Users } : AnyOwnUserOptions)
   : Plugin extends
         | FastifyPluginCallback<infer Options>
         | FastifyPluginAsync<infer Options>

@@ -1,14 +1,12 @@
 import formbody from '@fastify/formbody'
 import Fastify, { type FastifyError, type FastifyInstance } from 'fastify'
 import { authn } from 'fastify-authn'
-import { sqlApiKeys } from 'fastify-authn/api-keys'
 import { startDemoProvider } from './demo-provider.js'
 import { addDocs, shownLogin } from './docs.js'
-import { factorOptions, withFactors } from './factors.js'
 import { prepareKeys } from './keys.js'
 import { createNotes } from './notes.js'
-import { storeOptions } from './stores.js'
-import { createUserService, peopleScopes, seedUsers, subject } from './users.js'
+import { peopleScopes, seedUsers } from './people.js'
+import { createStores } from './stores.js'
 import { accountRoutes } from './routes/account.js'
 import { adminRoutes } from './routes/admin.js'
 import { es256Routes } from './routes/es256.js'
@@ -33,10 +31,10 @@ export async function buildApp(settings: Settings, database: Database): Promise<
     return reply.code(error.statusCode ?? 500).send({ error: 'Something went wrong here.' })
   })
   try {
-    await seedUsers(database, settings.passwordCost)
-    const userService = createUserService(database)
+    const stores = createStores(database)
+    const users = { store: stores.users }
     const notes = createNotes(database)
-    const provider = await startDemoProvider(database)
+    const provider = await startDemoProvider()
     app.addHook('onClose', () => provider.close())
 
     await addDocs(app)
@@ -44,18 +42,21 @@ export async function buildApp(settings: Settings, database: Database): Promise<
     await app.register(formbody)
     // POST /login, and tokens of HS256, which are what a mark without `use` asks for.
     await app.register(authn, {
-      userService,
+      // The table of users: its name of a user is the address, and the `sub` of tokens is the id.
+      users,
       jwt: await prepareKeys(settings),
       basic: settings.basic,
       hashing: { cost: settings.passwordCost },
       // Long-lived credentials for scripts, where a mark says so: see routes/keys.ts and routes/notes.ts.
-      apiKeys: { prefix: 'demo', store: sqlApiKeys(storeOptions(database)) },
+      apiKeys: { prefix: 'demo', store: stores.apiKeys },
       access: { scopesOf: () => peopleScopes },
-      login: { routeOptions: shownLogin, subject },
+      login: { routeOptions: shownLogin },
       // Closed by default: startup fails with a route that has no mark. One of another plugin gets its mark from a
       // scope around it: app.register(async (scope) => scope.register(plugin), { auth: false }).
       requireMarks: true,
     })
+
+    await seedUsers(app.authn.users, database, provider.options.issuer)
 
     await app.register(publicRoutes(notes))
     await app.register(accountRoutes(notes))
@@ -68,14 +69,11 @@ export async function buildApp(settings: Settings, database: Database): Promise<
     await app.register(keyRoutes(apiKeys), { prefix: '/keys', auth: { use: 'jwt' } })
     await app.register(adminRoutes(database), { prefix: '/admin', auth: { use: 'configBasic' } })
     // The page for people, with a login of its own: its tokens are cookies.
-    const { options } = provider
-    const factors = await factorOptions(settings, database)
-    const people = withFactors(userService, database)
-    const page = pageRoutes(people, notes, database, apiKeys, settings.jwt, options, factors)
+    const page = pageRoutes(settings, stores, notes, apiKeys, provider.options)
     await app.register(page, { prefix: '/app', auth: true })
     await app.register(docPages, { prefix: '/pages', auth: false })
-    await app.register(rs256Routes(userService), { prefix: '/rs256' })
-    await app.register(es256Routes(userService, notes), { prefix: '/es256' })
+    await app.register(rs256Routes(users), { prefix: '/rs256' })
+    await app.register(es256Routes(users, notes), { prefix: '/es256' })
     return app
   } catch (error) {
     await app.close()

@@ -1,5 +1,5 @@
 import { relative } from 'node:path'
-import { demoUsers } from './users.js'
+import { demoUsers } from './people.js'
 import type { Settings } from './config.js'
 
 /** What is printed when the demo listens: lines to paste and, at last, so that it is seen, where it is and who can log in. */
@@ -29,7 +29,7 @@ function factsOf(
   { databaseUrl, dataDir, keysDir, basic, madeUp, host }: Settings,
 ) {
   const people = demoUsers
-    .map(({ name, password, role }) => `${name} / ${password} (${role})`)
+    .map(({ email, password, roles }) => `${email} / ${password} (${roles.join(', ')})`)
     .join(', ')
   const facts: [name: string, text: string][] = [
     [
@@ -85,10 +85,10 @@ function flowsOf(address: string, { basic, madeUp }: Settings): [string, ...stri
   const admin = madeUp.basic ? `${basic.username}:${basic.password}` : (basic.username ?? '')
   const login = (
     path: string,
-    { name, password }: (typeof demoUsers)[number] = alice,
+    { email, password }: (typeof demoUsers)[number] = alice,
     ...options: string[]
   ): string => {
-    const form = ['-d', `username=${name}`, '-d', `password=${password}`, ...options].join(' ')
+    const form = ['-d', `email=${email}`, '-d', `password=${password}`, ...options].join(' ')
     return `TOKEN=$(curl -s ${form} ${quote(address + path)} | ${read('token')})`
   }
   return [
@@ -104,11 +104,11 @@ function flowsOf(address: string, { basic, madeUp }: Settings): [string, ...stri
     ],
     ['Optional: with and without a token', curl('/greeting'), curl('/greeting', bearer)],
     ['Try: a broken token is anonymous', curl('/feed', `-H 'Authorization: Bearer broken'`)],
-    ['Basic, against the database', curl('/account', `-u ${bob.name}:${bob.password}`)],
+    ['Basic, against the database', curl('/account', `-u ${bob.email}:${bob.password}`)],
     [
       'Either of the two',
       curl('/export', bearer),
-      curl('/export', `-u ${bob.name}:${bob.password}`),
+      curl('/export', `-u ${bob.email}:${bob.password}`),
     ],
     ['Basic, against the configuration', curl('/admin/stats', `-u ${quote(admin)}`)],
     ['The open route of that group', curl('/admin/health')],
@@ -127,8 +127,8 @@ function flowsOf(address: string, { basic, madeUp }: Settings): [string, ...stri
     ],
     [
       'For editors: bob is none',
-      curl('/notes/published/4', '-i -X DELETE', `-u ${bob.name}:${bob.password}`),
-      curl('/notes/published/4', '-i -X DELETE', `-u ${alice.name}:${alice.password}`),
+      curl('/notes/published/4', '-i -X DELETE', `-u ${bob.email}:${bob.password}`),
+      curl('/notes/published/4', '-i -X DELETE', `-u ${alice.email}:${alice.password}`),
     ],
   ]
 }

@@ -9,40 +9,16 @@ export interface Database {
   close(): Promise<void>
 }
 
-/** The names begin with `demo_`, so that they do not collide with others in the database. */
-const schema = [
-  `create table if not exists demo_users (
-     id integer generated always as identity primary key,
-     name text not null unique,
-     email text,
-     role text,
-     password text
-   )`,
-  // For a table that an older demo has made: without roles, and with an address and a password for each user.
-  'alter table demo_users add column if not exists role text',
-  'alter table demo_users alter column email drop not null, alter column password drop not null',
-  // What the option secondFactor stores, and the passkeys: see factors.ts.
-  'alter table demo_users add column if not exists second_factor text',
-  `create table if not exists demo_passkeys (
-     id text primary key,
-     owner_id integer not null references demo_users (id) on delete cascade,
-     data jsonb not null
-   )`,
-  // Two sign-ups at the same moment: see `create` in accounts.ts.
-  'create unique index if not exists demo_users_email on demo_users (email)',
+/** The table of the app. Its name begins like those of the plugin, so that it does not collide with others. */
+const notes = [
   `create table if not exists demo_notes (
      id integer generated always as identity primary key,
-     owner_id integer not null references demo_users (id) on delete cascade,
+     owner_id uuid not null references demo_users (id) on delete cascade,
      title text not null,
      text text not null,
      published boolean not null
    )`,
   'create index if not exists demo_notes_owner on demo_notes (owner_id)',
-  // Accounts at the demo provider, whose address, and so its issuer, is another one at each start.
-  `create table if not exists demo_identities (
-     subject text primary key,
-     user_id integer not null references demo_users (id) on delete cascade
-   )`,
 ]
 
 /**
@@ -55,7 +31,8 @@ export async function openDatabase({ databaseUrl, dataDir }: Settings): Promise<
   const database =
     databaseUrl === undefined ? await openHere(dataDir) : await openServer(databaseUrl)
   try {
-    for (const statement of [...schema, ...(await pluginTables())]) await database.query(statement)
+    await requireNoOlderTables(database)
+    for (const statement of [...(await pluginTables()), ...notes]) await database.query(statement)
     return database
   } catch (error) {
     await database.close()
@@ -66,15 +43,21 @@ export async function openDatabase({ databaseUrl, dataDir }: Settings): Promise<
   }
 }
 
-/**
- * The tables of sessions and API keys, from files that the command line has printed, such as
- * `npx fastify-authn sessions schema --prefix demo`.
- */
-async function pluginTables(): Promise<string[]> {
-  const files = ['sessions.sql', 'api-keys.sql'].map((file) =>
-    readFile(new URL(file, import.meta.url), 'utf8'),
+/** Users of an older demo, which had a table of its own, have other columns and ids. */
+async function requireNoOlderTables(database: Database): Promise<void> {
+  const found = await database.query(
+    `select 1 from information_schema.columns
+     where table_schema = current_schema() and table_name = 'demo_users' and column_name = 'role'`,
   )
-  const sql = (await Promise.all(files)).join('\n')
+  if (found.length === 0) return
+  throw new StartError(
+    'The database has the tables of an older demo. Take another one, or delete the tables whose names begin with demo_.',
+  )
+}
+
+/** The tables of the plugin: what `npx fastify-authn schema --prefix demo` prints. */
+async function pluginTables(): Promise<string[]> {
+  const sql = await readFile(new URL('schema.sql', import.meta.url), 'utf8')
   const statements = sql.replaceAll(/--.*$/gm, '').split(';')
   return statements.filter((statement) => statement.trim() !== '')
 }

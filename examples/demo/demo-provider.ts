@@ -1,29 +1,26 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import type { LoginProviderOptions } from 'fastify-authn'
 import { startProvider } from './provider.js'
-import { addNewcomer, demoUsers, newcomer } from './users.js'
-import type { Database } from './database.js'
+import { demoUsers, newcomer } from './people.js'
 
 /** The client of the page at the provider, and where its logins come back to. */
 const clientId = 'notes'
 const callback = '/app/login/demo/callback'
 
-/** The provider of the demo, and the option `loginWith` for it. */
+/** The entry of the provider in the option `loginWith`, beside `users`. */
+export type DemoProviderOptions = Omit<LoginProviderOptions, 'username' | 'link'>
+
+/** The provider of the demo. */
 export interface DemoProvider {
-  readonly options: LoginProviderOptions
+  readonly options: DemoProviderOptions
   close(): Promise<void>
 }
 
-/** People with an account at the provider: those of the demo, one whom no user has connected yet, and a newcomer. */
+/** People with an account at the provider: those of the demo, one whom it does not know yet, and a newcomer. */
 const names = [...demoUsers.map(({ name }) => name), 'carol', newcomer]
 
 /** Starts an OpenID provider, with a key and a client secret for this run. */
-export async function startDemoProvider(database: Database): Promise<DemoProvider> {
-  await database.query(
-    `insert into demo_identities select name, id from demo_users where name = any($1)
-     on conflict do nothing`,
-    [demoUsers.map(({ name }) => name)],
-  )
+export async function startDemoProvider(): Promise<DemoProvider> {
   const clientSecret = randomBytes(32).toString('base64url')
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const { issuer, close } = await startProvider(0, names, {
@@ -40,36 +37,22 @@ export async function startDemoProvider(database: Database): Promise<DemoProvide
         id_token_signed_response_alg: 'ES256',
       },
     ],
+    claims: { openid: ['sub'], email: ['email', 'email_verified'] },
+    // In the ID token, so that the app has no second request to send.
+    conformIdTokenClaims: false,
+    findAccount: (_context, sub) => ({
+      accountId: sub,
+      claims: () => ({
+        sub,
+        ...(sub !== newcomer && { email: `${sub}@example.org`, email_verified: true }),
+      }),
+    }),
   })
-  async function nameOf(subject: string): Promise<string | undefined> {
-    const [user] = await database.query<{ name: string }>(
-      'select name from demo_users join demo_identities on user_id = id where subject = $1',
-      [subject],
-    )
-    return user?.name
-  }
-  const options: LoginProviderOptions = {
+  const options: DemoProviderOptions = {
     issuer,
     clientId,
     clientSecret,
-    scope: 'openid',
-    // With more than one provider, the table also has a column for `iss`: see docs/guides/login-with.md.
-    async username({ sub }) {
-      const known = await nameOf(sub)
-      if (known !== undefined || sub !== newcomer) return known
-      await addNewcomer(database)
-      return nameOf(sub)
-    },
-    // For users who are logged in, and have asked for it. An account never goes from one user to another.
-    async link({ sub }, user) {
-      const linked = await database.query(
-        `insert into demo_identities values ($1, $2)
-         on conflict (subject) do update set user_id = excluded.user_id
-         where demo_identities.user_id = excluded.user_id returning subject`,
-        [sub, user.id],
-      )
-      return linked.length > 0
-    },
+    scope: 'openid email',
     // The page looks for `provider` in its address, and then for a session. For a link, it says another `returnTo`.
     returnTo: '/app/?provider=demo',
     failureTo: '/app/',

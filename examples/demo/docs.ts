@@ -1,7 +1,7 @@
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import type { FastifyInstance } from 'fastify'
-import { demoUsers } from './users.js'
+import { demoUsers } from './people.js'
 
 /** What the page may load: its own files, images that are written into them, and the one style that it makes. */
 const contentSecurityPolicy = {
@@ -41,11 +41,11 @@ const openLocks = (): object => [
   },
 ]
 
-const [{ name, password }] = demoUsers
+const [{ email, password }] = demoUsers
 
-/** Lets the page show a name and a password that work at the login routes. */
+/** Lets the page show an address and a password that work at the login routes. */
 export const shownLogin = {
-  schema: { body: { examples: [{ username: name, password }] } },
+  schema: { body: { examples: [{ email, password }] } },
 }
 
 /**
@@ -59,7 +59,7 @@ export async function addDocs(app: FastifyInstance): Promise<void> {
       info: {
         title: 'fastify-authn demo',
         version: '1.0.0',
-        description: `Log in as \`${name}\` with \`${password}\`, and give the token to Authorize. With it, \`POST /keys/\` makes an API key, which Authorize takes too.`,
+        description: `Log in as \`${email}\` with \`${password}\`, and give the token to Authorize. With it, \`POST /keys/\` makes an API key, which Authorize takes too.`,
       },
     },
   })

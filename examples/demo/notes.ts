@@ -10,7 +10,7 @@ export interface NoteContent {
 
 export interface Note extends NoteContent {
   id: number
-  owner: string
+  owner: string | null
 }
 
 const select = `select n.id, u.name as owner, n.title, n.text, n.published
@@ -20,7 +20,7 @@ export type Notes = ReturnType<typeof createNotes>
 
 /** Notes in the database. Every statement that is about one person's notes asks for the owner. */
 export function createNotes(database: Database) {
-  async function find(ownerId: number, id: number): Promise<Note | undefined> {
+  async function find(ownerId: string, id: number): Promise<Note | undefined> {
     const [note] = await database.query<Note>(`${select} where n.owner_id = $1 and n.id = $2`, [
       ownerId,
       id,
@@ -33,10 +33,10 @@ export function createNotes(database: Database) {
 
     published: () => database.query<Note>(`${select} where n.published order by n.id limit 100`),
 
-    ownedBy: (ownerId: number) =>
+    ownedBy: (ownerId: string) =>
       database.query<Note>(`${select} where n.owner_id = $1 order by n.id limit 100`, [ownerId]),
 
-    async create(ownerId: number, { title, text, published }: NoteContent) {
+    async create(ownerId: string, { title, text, published }: NoteContent) {
       const [row] = await database.query<{ id: number }>(
         `insert into demo_notes (owner_id, title, text, published)
          values ($1, $2, $3, $4) returning id`,
@@ -46,7 +46,7 @@ export function createNotes(database: Database) {
     },
 
     /** @returns whether there was such a note */
-    async replace(ownerId: number, id: number, { title, text, published }: NoteContent) {
+    async replace(ownerId: string, id: number, { title, text, published }: NoteContent) {
       const rows = await database.query(
         `update demo_notes set title = $3, text = $4, published = $5
          where owner_id = $1 and id = $2 returning id`,
@@ -69,7 +69,7 @@ export function createNotes(database: Database) {
     },
 
     /** @returns whether there was such a note */
-    async remove(ownerId: number, id: number) {
+    async remove(ownerId: string, id: number) {
       const rows = await database.query(
         'delete from demo_notes where owner_id = $1 and id = $2 returning id',
         [ownerId, id],

@@ -1,9 +1,19 @@
+import { sqlApiKeys } from 'fastify-authn/api-keys'
+import { sqlSessions } from 'fastify-authn/sessions'
+import { sqlUsers } from 'fastify-authn/users'
 import type { Database } from './database.js'
 
-/** For the stores of the plugin, of sessions and API keys: the database as `pg` has it, and how their tables begin. */
-export function storeOptions(database: Database) {
+export type Stores = ReturnType<typeof createStores>
+
+/** The stores of the plugin, over the database. Their tables are in schema.sql. */
+export function createStores(database: Database) {
   const query = async (sql: string, values: unknown[]) => ({
     rows: await database.query(sql, values),
   })
-  return { prefix: 'demo', query }
+  const options = { prefix: 'demo', query }
+  return {
+    users: sqlUsers(options),
+    sessions: sqlSessions(options),
+    apiKeys: sqlApiKeys(options),
+  }
 }

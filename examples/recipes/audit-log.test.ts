@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto'
 import { PGlite } from '@electric-sql/pglite'
 import bcrypt from 'bcrypt'
+import { channels } from 'fastify-authn'
 import t from 'tap'
 import { schema, writeAuditLog } from './audit-log.js'
 import { buildApp } from './personal-data.js'
@@ -76,6 +77,18 @@ t.test('events become rows, without passwords and tokens', async (t) => {
   t.equal(found.length, 5, 'and no row for a wrong token')
   const text = JSON.stringify(found)
   for (const secret of [password, 'hearts', token, key]) t.notOk(text.includes(secret))
+})
+
+t.test('what happens to users of the option users is a row, with the admin', async (t) => {
+  const event = { registration: '/', sub: '7', action: 'disabled' } as const
+  channels.user.publish({ ...event, request: null })
+  channels.user.publish({ ...event, request: { ip: '::1', user: { id: 1 } } as never })
+  await new Promise(setImmediate)
+  const found = await rows()
+  t.match(found.slice(-2), [
+    { event: 'user', sub: '7', address: null, details: { action: 'disabled', by: null } },
+    { event: 'user', sub: '7', address: '::1', details: { action: 'disabled', by: 1 } },
+  ])
 })
 
 t.test('wrong passwords are in the export of the account, and a flood is one row', async (t) => {

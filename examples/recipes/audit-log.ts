@@ -42,7 +42,7 @@ export function writeAuditLog(
       const row = rowOf(event)
       if (row === null) return
       const { sub, typed = null, ...details } = row
-      const address = 'request' in event ? event.request.ip : null
+      const address = 'request' in event ? (event.request?.ip ?? null) : null
       const id = sub === undefined ? null : String(sub)
       const values = [name, event.registration, id, address, details, typed]
       // An error here must not end the process, nor hold the request up.
@@ -74,6 +74,12 @@ export function writeAuditLog(
   on('logout', ({ sub, sid, everywhere }) => ({ sub, sid, everywhere }))
   on('reuse', ({ sub, sid }) => ({ sub, sid }))
   on('account', ({ sub, action }) => ({ sub, action }))
+  // Null where a job did it.
+  on('user', ({ sub, action, request }) => ({
+    sub,
+    action,
+    by: idOf(request?.user ?? undefined) ?? null,
+  }))
   on('secondFactor', ({ sub, action }) => ({ sub, action }))
   on('passkey', ({ sub, action, id }) => ({ sub, action, passkey: id }))
   on('link', ({ sub, provider }) => ({ sub, provider }))

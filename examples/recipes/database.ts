@@ -1,4 +1,4 @@
-// The database of accounts.ts and passkeys.ts in their tests: PostgreSQL as a package. With `pg`, `all` is the same two lines
+// The database of the recipes in their tests: PostgreSQL as a package. With `pg`, `all` is the same two lines
 // over a Pool.
 import { PGlite } from '@electric-sql/pglite'
 
@@ -10,6 +10,9 @@ await database.exec(`create table users (
   password text
 );
 create table passkeys (id text primary key, owner bigint not null references users on delete cascade, data jsonb not null)`)
+
+/** For `sqlUsers` and `sqlSessions`. */
+export const query = (text: string, params: unknown[]) => database.query<object>(text, params)
 
 export interface User {
   readonly id: number

@@ -3,9 +3,16 @@
 import type { FastifyInstance, InjectOptions } from 'fastify'
 import type { Test } from 'tap'
 
+/** A user of an app: one with an address logs in by it. */
+export interface Credentials {
+  readonly name: string
+  readonly email?: string
+  readonly password: string
+}
+
 /** An `Authorization` header of Basic. */
-export function basic(user: { name: string; password: string }): { authorization: string } {
-  const pair = Buffer.from(`${user.name}:${user.password}`).toString('base64')
+export function basic(user: Credentials): { authorization: string } {
+  const pair = Buffer.from(`${user.email ?? user.name}:${user.password}`).toString('base64')
   return { authorization: `Basic ${pair}` }
 }
 
@@ -37,9 +44,9 @@ export async function login(
   t: Test,
   app: FastifyInstance,
   path: string,
-  { name, password }: { name: string; password: string },
+  { name, email, password }: Credentials,
 ): Promise<{ authorization: string }> {
-  const payload = { username: name, password }
+  const payload = email === undefined ? { username: name, password } : { email, password }
   const response = await app.inject({ method: 'POST', url: path, payload })
   t.match(
     { status: response.statusCode, headers: response.headers },

@@ -3,7 +3,7 @@ import { requireLogin } from '../login/needs.js'
 import { emailOf } from '../mail/email.js'
 import { mailLimits } from '../mail/limits.js'
 import { Mails } from '../mail/mails.js'
-import { accountLinks } from './links.js'
+import { accountLinks, type LinkClaims } from './links.js'
 import { accountRoutes } from './routes.js'
 import { AccountTools } from './tools.js'
 import type { Feature, FeatureContext } from '../feature.js'
@@ -15,9 +15,14 @@ export { resolve, schema } from './options.js'
 /** Seconds for which an invitation works: 7 days, at least a minute, at most 30 days. */
 const invitation = { standard: 604_800, least: 60, most: 2_592_000 }
 
+/** What the admin API of the option `users` gives besides the options of the app. */
+export type InviteOptions = NonNullable<Parameters<Accounts['invite']>[2]> &
+  Pick<LinkClaims, 'admin'>
+
 /** The option `accounts`: sign-up, forgotten passwords, and changes. @throws ERR_AUTH_OPTION */
 export function create(context: FeatureContext<ResolvedAccounts>): Feature {
-  const { app, log, resolved, options } = context
+  const { app, log, options, resolvedBefore } = context
+  const resolved = { ...context.resolved, hasNoWayIn: resolvedBefore.users?.hasNoWayIn }
   const { path, keys } = requireLogin(
     'accounts',
     context,
@@ -27,14 +32,15 @@ export function create(context: FeatureContext<ResolvedAccounts>): Feature {
   const links = accountLinks(keys, resolved)
   let tools: AccountTools
   const api: Accounts = {
-    async invite(email, request, { data, expiresIn = invitation.standard } = {}) {
+    async invite(email, request, options: InviteOptions = {}) {
+      const { data, expiresIn = invitation.standard, admin } = options
       const address = emailOf(String(email)) ?? misuse('expected an e-mail address')
       const { least, most } = invitation
       if (!Number.isInteger(expiresIn) || expiresIn < least || expiresIn > most) {
         misuse(`found expiresIn ${expiresIn}, expected whole seconds from ${least} to ${most}`)
       }
       if (await tools.isTaken(address, request)) return false
-      const link = links.make('sign-up', { email: address, invitation: data }, expiresIn)
+      const link = links.make('sign-up', { email: address, invitation: data, admin }, expiresIn)
       await tools.mails.send(request, 'invitation', address, null, link)
       return true
     },

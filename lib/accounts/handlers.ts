@@ -1,10 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { withoutUndefined } from '../common/objects.js'
 import { isStored, notFound } from '../common/stored.js'
 import { rejection } from '../errors/errors.js'
 import { channelOf } from '../events.js'
 import { finishLogin } from '../login/finish.js'
 import { noClaims } from '../login/token.js'
-import { asUnknown } from '../users/user.js'
+import { asUnknown, findForLogin, refused } from '../users/user.js'
 import type { HandleOf } from '../login/feature-routes.js'
 import { requireAlive } from '../login/proof.js'
 import { linkInvalid, accountDigest, type OpenedLink, type LinkPurpose } from './links.js'
@@ -62,7 +63,8 @@ export const signUp: Handle = async (tools, body, request, reply) => {
   const { mails } = tools
   const email = await recipientOf(tools, body, request, 'sign-up')
   mails.later(reply, async () => {
-    const account = await tools.find(email, request).catch(asUnknown(request))
+    const account = await tools.find(email, request, findForLogin).catch(asUnknown(request))
+    if (account !== null && refused.has(account.user)) return undefined
     if (account !== null) return tools.sendReset('account-exists', account, request)
     if (!(await mails.hasRoom(mails.limits.mailbox(email), request, 'sign-up'))) return undefined
     return mails.send(request, 'sign-up', email, null, tools.links.make('sign-up', { email }))
@@ -75,10 +77,10 @@ const unseen =
 
 export const finishSignUp = withLink('sign-up', async (claims, ...given) => {
   const [tools, body, request, reply, started] = given
-  const { email = '', invitation } = claims
+  const { email = '', invitation, admin } = claims
   await requireFree(tools, email, request)
   const passwordHash = await tools.hash(body.password, email, request)
-  const account = { email, passwordHash, ...(invitation !== undefined && { invitation }) }
+  const account = { email, passwordHash, ...withoutUndefined({ invitation, admin }) }
   const result = await askAccounts<unknown>(() => tools.resolved.given.create(account, request))
   if (!isStored(result, 'ERR_AUTH_ACCOUNTS', 'accounts.create')) throw linkInvalid(taken)
   const created = await tools.find(email, request)

@@ -3,7 +3,7 @@ import { digestOf } from '../common/digest.js'
 import { rejection } from '../errors/errors.js'
 import { stepTokens, type StepKeys } from '../tokens/step.js'
 import type { ResolvedAccounts } from './options.js'
-import type { AccountValues } from '../../types/accounts.js'
+import type { AccountValues, NewAccount } from '../../types/accounts.js'
 import type { MailLink } from '../../types/mail.js'
 
 export type LinkPurpose = 'sign-up' | 'reset' | 'email' | 'set'
@@ -15,6 +15,8 @@ export interface LinkClaims {
   /** {@link accountDigest} of the account: the link dies when that changes. */
   readonly state?: string | undefined
   readonly invitation?: unknown
+  /** What an admin has given to an invited user: no option of `invite()` sets it. */
+  readonly admin?: NewAccount['admin']
 }
 
 export interface OpenedLink extends LinkClaims {

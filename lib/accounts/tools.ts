@@ -14,7 +14,7 @@ import {
 import { claimsMaker, noClaims } from '../login/token.js'
 import { noPasswordField } from '../passwords/check.js'
 import { nfcOf } from '../passwords/nfc.js'
-import { asUnknown, findUserOf } from '../users/user.js'
+import { asUnknown, findForLogin, findUserOf } from '../users/user.js'
 import { linkInvalid, accountDigest, type LinkClaims, type Links } from './links.js'
 import type { ResolvedAccounts } from './options.js'
 import type { Own, Registration } from '../feature.js'
@@ -59,7 +59,10 @@ export class AccountTools {
   readonly #check: ReturnType<typeof currentPasswordCheck>
 
   constructor(
-    readonly resolved: ResolvedAccounts,
+    readonly resolved: ResolvedAccounts & {
+      /** Whether a user has nothing to log in with, and so may choose a first password by a link. Default: no user may. */
+      readonly hasNoWayIn: ((user: object) => Promise<boolean>) | undefined
+    },
     readonly links: Links,
     readonly mails: Mails,
     readonly registration: Registration,
@@ -70,15 +73,19 @@ export class AccountTools {
     this.#check = currentPasswordCheck(registration)
   }
 
-  async find(name: string | number, request: FastifyRequest): Promise<Account | null> {
-    const user = await findUserOf(this.registration.options, name, request)
+  async find(
+    name: string | number,
+    request: FastifyRequest,
+    find = findUserOf,
+  ): Promise<Account | null> {
+    const user = await find(this.registration.options, name, request)
     return user === null ? null : this.accountOf(user, name)
   }
 
   /** Whether an address has an account, also where the app rejects its user. */
   async isTaken(email: string, request: FastifyRequest): Promise<boolean> {
     const isRejected = (error: unknown): boolean => asUnknown(request)(error) === null
-    return this.find(email, request).then(Boolean, isRejected)
+    return this.find(email, request, findForLogin).then(Boolean, isRejected)
   }
 
   /** Reads the account of a user. @throws ERR_AUTH_ACCOUNTS, ERR_AUTH_PASSWORD_FIELD if the user lacks a field */
@@ -209,7 +216,8 @@ export class AccountTools {
 
   /** A link to reset the password; undefined for a user who has none: an address from a provider may not be verified. */
   async resetLink(account: Account, request: FastifyRequest) {
-    if (!account.hasPassword) return undefined
+    const { hasNoWayIn } = this.resolved
+    if (!account.hasPassword && !(await hasNoWayIn?.(account.user))) return undefined
     const sub = await this.subOf(account, request, noClaims)
     return this.links.make('reset', { sub, state: accountDigest(account.values) })
   }

@@ -61,17 +61,20 @@ export function undefinedHooks(options: object): string[] {
   return hooks.filter((hook) => Object.hasOwn(options, hook) && !ownProperty(options, hook))
 }
 
+/** A path as the router compares it, at most: without the names of parameters. */
+const shapeOf = (url: string): string => url.toLowerCase().replaceAll(/:[^/]+/g, ':')
+
 /** Fastify's own error for a route that is declared twice does not say how to move the plugin's. */
 function requireFree(
   { method, url, constraints = {} }: DeclaredOptions,
   server: FastifyInstance,
   others: readonly DeclaredRoute[],
 ): void {
-  const folded = url.toLowerCase()
+  const shape = shapeOf(url)
   for (const other of others) {
     const own = pluginRouteOf(other.options)
     // In this order, since an app may have thousands of routes.
-    if (own === undefined || other.url.toLowerCase() !== folded) continue
+    if (own === undefined || shapeOf(other.url) !== shape) continue
     const isOurs = methodsOf(method).includes(own.method)
     if (isOurs && server.hasRoute({ method: own.method, url, constraints })) throwTaken(own, url)
   }

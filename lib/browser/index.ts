@@ -15,10 +15,10 @@ export type * from '../../types/browser.js'
 export type * from '../../types/browser-routes/accounts.js'
 export type * from '../../types/browser-routes/passkeys.js'
 export type * from '../../types/browser-routes/second-factor.js'
+export type * from '../../types/browser-routes/users.js'
 
 /**
  * Keeps a user logged in: in a page by cookies, in an app by `tokens`. The server needs the option `sessions`.
- *
  * @throws TypeError if `url` or `login` is no address, or if `url` is missing outside of a browser
  */
 export function createSession({

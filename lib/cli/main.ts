@@ -7,15 +7,28 @@ import { doctor } from './commands/doctor.js'
 import { hash } from './commands/hash.js'
 import { inspect } from './commands/inspect.js'
 import { keys } from './commands/keys.js'
+import { schema } from './commands/schema.js'
 import { secret } from './commands/secret.js'
 import { sessions } from './commands/sessions.js'
 import { token } from './commands/token.js'
+import { users } from './commands/users.js'
 import { inVariables, loadEnvironment } from './environment.js'
 import { printable } from './text.js'
 import type { Writable } from 'node:stream'
 
 /** Every command, in the order of the help. */
-export const commands: Command[] = [secret, keys, hash, token, inspect, sessions, apiKeys, doctor]
+export const commands: Command[] = [
+  secret,
+  keys,
+  hash,
+  token,
+  inspect,
+  schema,
+  users,
+  sessions,
+  apiKeys,
+  doctor,
+]
 
 /** The parts of `process` that the program uses besides `process.env`. */
 export interface Process extends Io {

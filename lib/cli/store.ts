@@ -3,6 +3,7 @@ import path from 'node:path'
 import { unescape } from 'node:querystring'
 import { pathToFileURL } from 'node:url'
 import { Option } from 'commander'
+import type { Pool } from 'pg'
 import { isUsageError } from '../errors/errors.js'
 import { defaults } from '../options/defaults.js'
 import { checkSqlPrefix, type SqlOptions, type SqlQuery } from '../stores/sql.js'
@@ -12,8 +13,9 @@ import { envOption } from './environment.js'
 export interface StoreKind<Store> {
   /** The start of the variables that name one: `<name>_REDIS_URL` and `<name>_DATABASE_URL`. */
   readonly variable: string
-  redis(client: object, options: { prefix: string }): { open(registration: string): Store }
-  sql(options: SqlOptions): { open(registration: string): Store }
+  /** Without it, the variable of the sessions in PostgreSQL counts where its own is not set. */
+  redis?(client: object, options: { prefix: string }): { open(registration: string): Store }
+  sql(options: SqlOptions, pool: Pool): { open(registration: string): Store }
 }
 
 /** A factory over a connection of its own, for one command. The errors of the client say more than those of the store. */
@@ -23,7 +25,7 @@ async function connect<Store>(
   url: string,
   prefix: string,
 ) {
-  if (isRedis) {
+  if (isRedis && kind.redis !== undefined) {
     const { Redis } = await packageOf<typeof import('ioredis')>('ioredis')
     const client = new Redis(url, { retryStrategy: () => null })
     return { factory: kind.redis(client, { prefix }), client, close: () => client.disconnect() }
@@ -31,11 +33,12 @@ async function connect<Store>(
   const { default: pg } = await packageOf<typeof import('pg')>('pg')
   const client = new pg.Pool({ connectionString: url, max: 1, connectionTimeoutMillis: 2000 })
   const query: SqlQuery = (text, params) => client.query(text, params)
-  return { factory: kind.sql({ query, prefix }), client, close: () => client.end() }
+  return { factory: kind.sql({ query, prefix }, client), client, close: () => client.end() }
 }
 
-export function variablesOf({ variable }: Pick<StoreKind<unknown>, 'variable'>): [string, string] {
-  return [`${variable}_REDIS_URL`, `${variable}_DATABASE_URL`]
+function variablesOf({ variable, redis }: StoreKind<unknown>): [string, string] {
+  const own = `${variable}_DATABASE_URL`
+  return redis === undefined ? [own, 'AUTH_SESSIONS_DATABASE_URL'] : [`${variable}_REDIS_URL`, own]
 }
 
 export interface StoreOptions {
@@ -55,21 +58,30 @@ export function storeCommand(
   option: string,
   schemaOf: (prefix: string) => string,
 ) {
-  const details = `Uses the store that ${variablesOf(kind).join(' or ')} names, with the ioredis or pg that is installed in the current folder.`
+  const packages = kind.redis === undefined ? 'pg' : 'ioredis or pg'
+  const details = `Uses the store that ${variablesOf(kind).join(' or ')} names, with the ${packages} that is installed in the current folder.`
   const registrationOption = new Option('--registration <name>', `the option ${option} of the app`)
   const options = [prefixOption, registrationOption.default(defaults.store.name), envOption]
-  const schema: Command<StoreOptions> = {
+  const schema = schemaCommand(`${name} schema`, 'print the SQL of the tables', schemaOf)
+  return { details, options, schema }
+}
+
+export function schemaCommand(
+  words: string,
+  summary: string,
+  schemaOf: (prefix: string) => string,
+): Command<StoreOptions> {
+  return {
     name: 'schema',
-    summary: 'print the SQL of the tables for PostgreSQL',
+    summary: `${summary} for PostgreSQL`,
     options: [prefixOption],
-    examples: [`npx fastify-authn ${name} schema --prefix shop | psql app`],
+    examples: [`npx fastify-authn ${words} --prefix shop | psql app`],
     exits: ['done', 'the prefix is not a plain identifier'],
     run({ prefix }) {
       const sql = schemaOf(checkSqlPrefix(prefix, 'option --prefix', '--prefix shop'))
       return { lines: [sql], json: { sql } }
     },
   }
-  return { details, options, schema }
 }
 
 /** Lets a command work with the store that the environment names. @throws CliError when none is, or it fails */
@@ -80,7 +92,8 @@ export async function withStore<Store, Result>(
 ): Promise<Result> {
   const names = variablesOf(kind).join(' and ')
   const [variable, second] = variablesOf(kind).filter((each) => process.env[each])
-  if (second !== undefined) misuse(`${names} are both set. Set only one of them.`)
+  if (second !== undefined && kind.redis !== undefined)
+    misuse(`${names} are both set. Set only one of them.`)
   if (variable === undefined) {
     return fail(
       `no store is named: ${names} are not set.`,

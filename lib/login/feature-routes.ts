@@ -7,6 +7,7 @@ import { checkBody } from './schema.js'
 import type { Registration } from '../feature.js'
 import type { Counted } from '../throttle/attempts.js'
 import type { Authenticator } from '../../types/authenticator.js'
+import type { AuthMark } from '../../types/marks.js'
 
 interface Tools {
   readonly registration: Registration
@@ -40,6 +41,10 @@ interface Table<Handle> {
   readonly logins: readonly Handle[]
   /** Whether a request without a body has the body `{}`. */
   readonly mayLackBody?: boolean
+  /** Whether a body with other members is rejected. Default: they are ignored. */
+  readonly isStrict?: boolean
+  /** Default: how to move the login. */
+  readonly ifTaken?: string
   readonly open?: readonly Row<Handle>[]
   /** The handlers of {@link open} that want to know whether a user is logged in. */
   readonly seeing?: readonly Handle[]
@@ -47,6 +52,8 @@ interface Table<Handle> {
   readonly own?: readonly Row<Handle>[]
   /** The responses of all of {@link own}, where they differ from those of most options. */
   readonly ofOwn?: Responses
+  /** The mark of {@link own}, where it asks for more than a token. */
+  readonly mark?: AuthMark
 }
 
 const ofMost = {
@@ -62,12 +69,13 @@ export function featureRoutes<Own extends Tools, Body>(
   table: Table<HandleOf<Own, Body>>,
 ): PluginRoute[] {
   const { option, authenticator, open = [], own = [], seeing = [], counts } = table
+  const { ifTaken = moveRoutes, isStrict = false, mark: ownMark = { use: 'jwt' } } = table
   const { routeOptions } = tools.resolved
   const accepts = [tools.registration.authenticators.get('jwt') as Authenticator]
   return [...open, ...own].map((row) => {
     const [methodAndPath, summary, handle, content, responses] = row
     const [method, path] = methodAndPath.split(' ') as ['GET' | 'POST', string]
-    const schema = Type.Object(content ?? {})
+    const schema = Type.Object(content ?? {}, { additionalProperties: !isStrict })
     const read = (value: unknown): Body => {
       const body = table.mayLackBody ? (value ?? {}) : value
       if (content !== null) checkBody(schema, body)
@@ -75,7 +83,7 @@ export function featureRoutes<Own extends Tools, Body>(
     }
     const isOwn = own.includes(row)
     const reads = {
-      mark: { use: 'jwt', ...(!isOwn && { mode: 'try' as const }) },
+      mark: isOwn ? ownMark : { use: 'jwt', mode: 'try' as const },
       notes: { responses: { ...(isOwn && { ...ofMost, ...table.ofOwn }), ...responses }, accepts },
     }
     return {
@@ -83,7 +91,7 @@ export function featureRoutes<Own extends Tools, Body>(
       method,
       path,
       option,
-      ifTaken: moveRoutes,
+      ifTaken,
       ...(content && { body: { schema, read } }),
       givesTokens: table.logins.includes(handle),
       authenticator,

@@ -3,7 +3,7 @@ import * as Type from '@sinclair/typebox/type'
 import { toJson } from '../common/objects.js'
 import { faultOf, rejection } from '../errors/errors.js'
 import { reportSuccess } from '../events.js'
-import { findUserOf } from '../users/user.js'
+import { findUserOf, refused } from '../users/user.js'
 import { viewOf } from '../users/view.js'
 import type { Registration } from '../feature.js'
 import type { FinishedLogin, TokenCarrier } from '../tokens/issued.js'
@@ -46,6 +46,8 @@ export async function finishLogin(
   event: 'login' | 'confirm' = 'login',
 ): Promise<object> {
   const { username, user, started, authentication } = login
+  const refusal = refused.get(user)
+  if (refusal !== undefined) throw rejection(refusal)
   const { amr, isRenewed = false } = authentication
   const { secondFactor } = registration
   const isLess = secondFactor !== undefined && !amr?.includes('mfa')

@@ -6,7 +6,12 @@ import { isTooLong, isUsableName } from '../users/user.js'
 /** @throws Error for the first problem of a body */
 export function checkBody(schema: Type.TObject, body: unknown): void {
   const error = firstError(Errors(schema, body))
-  if (error !== undefined) throw invalidBody(stepsTo(error), problemOf(error))
+  if (error === undefined) return
+  const steps = stepsTo(error)
+  // Its name is what a client sent, and stays out of the log.
+  if (error.type === ValueErrorType.ObjectAdditionalProperties)
+    throw invalidBody(steps.slice(0, -1), 'NOT have other members')
+  throw invalidBody(steps, problemOf(error))
 }
 
 function problemOf({ type: problem, message, schema }: ValueError): string {

@@ -12,9 +12,14 @@ export type ResolvedThrottle = Exclude<ResolvedOptions['throttle'], false>
 /**
  * Adds no defaults to `jwt`, which {@link JwtService} resolves, nor to `hashing`, whose defaults come from the first
  * registration of the app.
+ * @param hasLogin - whether the app has set the option `login`, of which a feature may have supplied a part. Default: if it is set
  * @throws ERR_AUTH_OPTION for the first option that is wrong or unknown
  */
-export function resolveOptions(options: unknown, ofFeatures: readonly string[] = []) {
+export function resolveOptions(
+  options: unknown,
+  ofFeatures: readonly string[] = [],
+  hasLogin?: boolean,
+) {
   const schema = pluginSchema(ofFeatures)
   const checked = check<AuthnOptions>(schema, options)
   const inherited = Object.keys(schema.properties).find(
@@ -48,7 +53,9 @@ export function resolveOptions(options: unknown, ofFeatures: readonly string[] =
     // If the app has set the option, startup fails where the route could not work.
     login:
       login !== false &&
-      Object.assign(withDefaults(defaults.login, login), { isExplicit: login !== undefined }),
+      Object.assign(withDefaults(defaults.login, login), {
+        isExplicit: hasLogin ?? login !== undefined,
+      }),
     credentialCache:
       credentialCache !== false && withDefaults(defaults.credentialCache, credentialCache),
     throttle: throttle !== false && withDefaults(defaults.throttle, throttle),

@@ -114,7 +114,7 @@ export const add: Handle = async (tools, body, request, reply) => {
   if (!isStored) throw invalid('its id is taken')
   // Only now, since others may have been added meanwhile.
   const passkeys = await listWithRoom(tools, owner, 1).catch(async (error: unknown) => {
-    await tools.ask<unknown>((given) => given.remove(owner.user, passkey.id))
+    await tools.ask<unknown>((given) => given.remove(owner.user, passkey.id, true))
     throw error
   })
   if (!passkeys.some(({ id, publicKey }) => id === added.id && publicKey === added.publicKey))
@@ -148,7 +148,9 @@ export const remove: Handle = async (tools, body, request) => {
   await requireAlive(tools.registration, request)
   const needsOne = !tools.hasOtherWay(owner)
   if (needsOne && passkeys.length === 1) throw rejection('auth.passkey-last')
-  const isRemoved = await tools.store('passkeys.remove', (given) => given.remove(owner.user, id))
+  const isRemoved = await tools.store('passkeys.remove', (given) =>
+    given.remove(owner.user, id, false),
+  )
   // It, or another one, may have been removed at the same time.
   const left = isRemoved && !needsOne ? [] : await tools.list(owner)
   if (!isRemoved && left.some((each) => each.id === id))

@@ -5,7 +5,7 @@ import { askApp } from '../errors/ask.js'
 import { faultOf } from '../errors/errors.js'
 import { channelOf } from '../events.js'
 import { noGuess } from '../login/proof.js'
-import { asUnknown, findUserOf, isUsableName } from '../users/user.js'
+import { asUnknown, findForLogin, findUserOf, isUsableName } from '../users/user.js'
 import { stepTime } from '../tokens/step.js'
 import { timeIn, type CeremonyTokens } from './tokens.js'
 import { invalid, type Verifier } from './verify.js'
@@ -39,7 +39,7 @@ export class PasskeyTools {
     const owner = { user, sub: await this.#subOf(user, name) }
     const passkeys = await this.list(owner)
     for (const { id } of passkeys) {
-      await this.ask<unknown>((given) => given.remove(user, id))
+      await this.ask<unknown>((given) => given.remove(user, id, true))
       this.tell('removed', owner, id, request)
     }
     if ((await this.list(owner)).length === 0) return passkeys.length
@@ -57,7 +57,7 @@ export class PasskeyTools {
     const mapped = await this.ask(({ username }) => username?.(bytes))
     const name: unknown = mapped ?? subIn(bytes)
     if (!isUsableName(name)) throw invalid('its user handle')
-    const find = findUserOf(this.registration.options, name, request)
+    const find = findForLogin(this.registration.options, name, request)
     const user = await find.catch(asUnknown(request))
     if (user === null) throw invalid('user not found')
     const sub = await this.#subOf(user, name)

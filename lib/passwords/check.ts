@@ -6,7 +6,7 @@ import type { HashKind, StoredHash } from './kinds/hash-kind.js'
 import { createRehash, type CheckTools } from './rehash.js'
 import { readHash, verifyInTurn, type Hashing } from './verify.js'
 import { Attempt } from '../throttle/attempt.js'
-import { asUnknown, findUserOf, isUsableName } from '../users/user.js'
+import { asUnknown, findUserOf, isUsableName, loginNameOf } from '../users/user.js'
 
 /** A user whose password was right. */
 export interface Checked {
@@ -25,10 +25,12 @@ export interface Checked {
  * same work, whatever is wrong with the credentials.
  *
  * @param validAfter - of a user: from when on its tokens are valid, in seconds since 1970
+ * @param findFirst - finds the user whose password is checked
  */
 export function createCredentialCheck(
   tools: CheckTools,
   validAfter: (user: object) => number = () => 0,
+  findFirst = findUserOf,
 ) {
   const { passwordField, hashing, cache } = tools
   const hashOf = createHashReader(tools)
@@ -57,9 +59,11 @@ export function createCredentialCheck(
 
   return async (username: string, password: string, request: FastifyRequest): Promise<Checked> => {
     if (!isUsableName(username)) throw rejection('auth.invalid-credentials')
-    const attempt = new Attempt(tools, username, password, request)
+    const name = loginNameOf(tools.userService, username)
+    const attempt = new Attempt(tools, name ?? username, password, request)
     await attempt.rejectIfThrottled()
-    const user = await find(username, request)
+    const user =
+      name === null ? null : await findFirst(tools, name, request).catch(asUnknown(request))
     const isClosed = user !== null && tools.isClosed?.(user) === true
     const stored = user === null || isClosed ? null : hashOf(user, request)
     const start = user === null ? 0 : validAfter(user)
@@ -69,7 +73,7 @@ export function createCredentialCheck(
       confirm: () => confirm(attempt, stored, start, replacement),
     })
     const text = stored?.text ?? ''
-    if (stored !== null && cache?.knows(username, password, text) === true) {
+    if (stored !== null && cache?.knows(attempt.username, password, text) === true) {
       await attempt.succeeded(true)
       return checked()
     }

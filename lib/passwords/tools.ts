@@ -15,6 +15,7 @@ import {
   verifyInTurn,
   type Hashing,
 } from './verify.js'
+import { findForLogin } from '../users/user.js'
 import type { CheckTools } from './rehash.js'
 import type { ResolvedOptions } from '../options/resolve.js'
 import type { Authn } from '../../types/authn.js'
@@ -56,7 +57,7 @@ export async function createPasswordTools(
       hashInTurn(hashing, password, longestOf(hashing), request),
     basicCheck: (users: BasicUsers) => createCredentialCheck({ ...tools, ...users, cache }),
     loginCheck: (users: LoginUsers, validAfter: (user: object) => number) =>
-      createCredentialCheck({ ...tools, ...users, cache: null }, validAfter),
+      createCredentialCheck({ ...tools, ...users, cache: null }, validAfter, findForLogin),
     stats: () => ({
       hashing: { ...hashing.queue.stats },
       credentials: cache?.stats ?? { hits: 0, misses: 0, size: 0 },

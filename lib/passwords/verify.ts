@@ -13,7 +13,10 @@ export interface Hashing extends Omit<ResolvedHashing, 'queue'> {
 type Read = { readonly hash: StoredHash } | { readonly hash: null; readonly reason: string }
 
 /** @returns a hash within the ceilings, or why there is none. It quotes nothing of the text */
-export function readHash(text: unknown, hashing: Hashing): Read {
+export function readHash(
+  text: unknown,
+  hashing: Pick<Hashing, 'known' | 'maxCost' | 'maxMemory'>,
+): Read {
   if (typeof text !== 'string') return { hash: null, reason: 'it is not a string' }
   if (text === '') return { hash: null, reason: 'it is empty' }
   const hash = parseHash(text, hashing.known)

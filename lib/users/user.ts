@@ -6,6 +6,7 @@ import { isThenable } from '../common/objects.js'
 import { withTimeout } from '../common/timeout.js'
 import type { ResolvedOptions } from '../options/resolve.js'
 import type { JwtAuthenticatorOptions } from '../../types/options.js'
+import type { MessageKey } from '../../types/messages.js'
 import type { JwtClaims } from '../../types/request-extra.js'
 import type { UserService } from '../../types/user-service.js'
 
@@ -50,6 +51,37 @@ export async function findUserOf(
   request: FastifyRequest,
 ): Promise<Found> {
   return findUser(userService as UserService, name, request, userServiceTimeout)
+}
+
+/** Users who may not log in, with the message for them at the end of a login: before, they have not proved who they are. */
+export const refused = new WeakMap<object, MessageKey>()
+
+/** A method of a user service of the package: it finds the users in {@link refused} too. */
+export const kFindForLogin: unique symbol = Symbol('fastify-authn.find-for-login')
+
+/** A method of such a service: the one spelling of a name at a login, by which failures are counted; null for none. */
+export const kLoginName: unique symbol = Symbol('fastify-authn.login-name')
+
+type ForLogins = UserService & {
+  readonly [kLoginName]?: (name: string) => string | null
+  readonly [kFindForLogin]?: UserService['findByUsername']
+}
+
+/** The name that a user may log in with; null for what is none. */
+export function loginNameOf(service: UserService, name: string): string | null {
+  const { [kLoginName]: nameOf } = service as ForLogins
+  return nameOf === undefined ? name : nameOf(name)
+}
+
+/** {@link findUserOf} for a user who is about to prove who they are. */
+export async function findForLogin(
+  options: Pick<ResolvedOptions, 'userService' | 'userServiceTimeout'>,
+  name: string | number,
+  request: FastifyRequest,
+): Promise<Found> {
+  const { [kFindForLogin]: find } = options.userService as ForLogins
+  const userService = find === undefined ? options.userService : { findByUsername: find }
+  return findUserOf({ ...options, userService }, name, request)
 }
 
 /** Before a client has proved who it is, a user whom the app rejects counts as unknown, and only the log tells. */

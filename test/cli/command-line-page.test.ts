@@ -51,10 +51,12 @@ t.test('every command of docs/reference/command-line.md works', async (t) => {
   t.match(JSON.parse(output.doctor ?? ''), { ok: true, findings: [] })
   t.strictSame(readdirSync('.').toSorted(), [
     '.env',
+    'all.sql',
     'api-keys.sql',
     'keys',
     'password.txt',
     'sessions.sql',
     'token.txt',
+    'users.sql',
   ])
 })

@@ -18,7 +18,18 @@ t.test('--help describes every command, and --version prints the version', async
   t.match(overview, { exit: 0, stdout: nothing.stderr, stderr: '' })
   t.strictSame(
     commands.map(({ name }) => name),
-    ['secret', 'keys', 'hash', 'token', 'inspect', 'sessions', 'api-keys', 'doctor'],
+    [
+      'secret',
+      'keys',
+      'hash',
+      'token',
+      'inspect',
+      'schema',
+      'users',
+      'sessions',
+      'api-keys',
+      'doctor',
+    ],
   )
   for (const { name, examples, run } of commands) {
     t.match(overview.stdout, new RegExp(`^  ${name}\\b`, 'm'))

@@ -22,7 +22,7 @@ const rows: [schema: Type.TSchema, value: unknown, means: RegExp][] = [
   [Type.Integer({ minimum: 1, maximum: 9 }), 10, /9/],
   [Type.Array(Type.String(), { minItems: 2 }), [], /2/],
   [Type.Array(Type.String(), { uniqueItems: true }), [secret, secret], /unique/],
-  [Type.Object({}, { additionalProperties: false }), { [secret]: 1 }, /property/],
+  [Type.Object({}, { additionalProperties: false }), { [secret]: 1 }, /members/],
 ]
 
 t.test('the error of a body says what is wrong, whichever keyword it is of', async (t) => {

@@ -207,7 +207,7 @@ t.test('what the statements resolve to counts as what it says', async (t) => {
     update: async (...given) => rowCount(await over.update(...given)),
     remove: async (user, id) => {
       const { length } = table
-      await over.remove(user, id)
+      await over.remove(user, id, false)
       return rowCount(table.length < length)
     },
   })

@@ -1,10 +1,11 @@
 // Sign-up, forgotten passwords and the panel "Your account": forms for the routes of the option `accounts`.
-import { button, find } from './elements.js'
+import { button, find, replaceRows, row } from './elements.js'
 
 /**
  * @typedef {import('fastify-authn/browser').Session} Session
  * @typedef {import('fastify-authn/browser').SessionResult} SessionResult
- * @typedef {{ name: string, email: string | null, hasPassword: boolean }} User
+ * @typedef {{ id: string, name: string | null, email: string | null, roles: string[], hasPassword: boolean }} User
+ * @typedef {{ issuer: string, subject: string, created: string }} Identity
  */
 
 /** The pages of the links in mails, and what is shown there. */
@@ -207,6 +208,28 @@ export function createAccounts(session, mailbox, reload) {
     () => say('Your account is deleted.'),
   )
 
+  /** Shows the accounts at the provider, each with a button to remove it. */
+  async function loadIdentities() {
+    const { ok, body } = await session.get('identities')
+    if (!ok) return
+    const rows = /** @type {Identity[]} */ (body).map(({ issuer, subject, created }) => {
+      const remove = button('Remove', () => removeIdentity(issuer, subject), `Remove ${subject}`)
+      return row(subject, `since ${new Date(created).toLocaleString()}`, [], [remove])
+    })
+    const list = find('#identities', HTMLUListElement)
+    replaceRows(list, rows, find('#identities-title', HTMLElement), 'You have connected none yet.')
+  }
+
+  /**
+   * @param {string} issuer
+   * @param {string} subject
+   */
+  async function removeIdentity(issuer, subject) {
+    const { ok, error } = await session.post('identities/remove', { issuer, subject })
+    find('#connect .notice', HTMLElement).textContent = error
+    if (ok) await loadIdentities()
+  }
+
   /** The link is used up. */
   async function close() {
     token = ''
@@ -227,9 +250,10 @@ export function createAccounts(session, mailbox, reload) {
     isOpened: view !== '',
     focus,
     say,
+    loadIdentities,
     /** @param {User | null} found who is logged in */
     show(found) {
-      const isOther = found?.name !== user?.name
+      const isOther = found?.id !== user?.id
       user = found
       for (const place of document.querySelectorAll('.address')) {
         place.textContent = found?.email ?? 'none'

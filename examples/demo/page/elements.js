@@ -35,6 +35,24 @@ export function button(text, act, label) {
 }
 
 /**
+ * A row of a list.
+ *
+ * @param {string} title
+ * @param {string} text
+ * @param {string[]} states
+ * @param {Node[]} actions
+ */
+export function row(title, text, states, actions) {
+  const head = element('h3', [element('strong', [title])])
+  for (const state of states) {
+    const badge = element('span', [state])
+    badge.className = 'badge'
+    head.append(' ', badge)
+  }
+  return element('li', [head, ...actions, ...(text === '' ? [] : [element('p', [text])])])
+}
+
+/**
  * Shows other rows in a list. A button that had the focus hands it on to that of the row in its place.
  *
  * @param {HTMLUListElement} list

@@ -1,20 +1,21 @@
 import { createAccounts } from './accounts.js'
-import { button, element, find, replaceRows, wordsFor } from './elements.js'
+import { button, element, find, replaceRows, row, wordsFor } from './elements.js'
 import { createSession } from './fastify-authn-browser.js'
 import { createFactors } from './factors.js'
 import { createKeysPanel } from './keys.js'
 import { createMailbox } from './mailbox.js'
+import { createUsersPanel } from './users.js'
 
 /**
- * @typedef {{ name: string, email: string | null, role: string | null, hasPassword: boolean }} User
- * @typedef {{ id: number, owner: string, title: string, text: string, published: boolean }} Note
+ * @typedef {import('./accounts.js').User} User
+ * @typedef {{ id: number, owner: string | null, title: string, text: string, published: boolean }} Note
  * @typedef {{ sid: string, device: string, address: string, created: string, isThis: boolean }} Session
  */
 
-/** The users of the demo, as in users.ts. */
+/** The users of the demo, as in people.ts. */
 const people = [
-  { name: 'alice', password: 'wonderland-1865', role: 'editor' },
-  { name: 'bob', password: 'builder-1999', role: 'author' },
+  { email: 'alice@example.org', password: 'wonderland-1865', roles: ['admin', 'editor'] },
+  { email: 'bob@example.org', password: 'builder-1999', roles: ['author'] },
 ]
 /** What to say when a login with the provider has failed, by the code of the error. */
 const providerProblems = new Map([
@@ -27,9 +28,10 @@ const providerProblems = new Map([
     'This login has expired, or began in another browser. Please try again.',
   ],
   [
-    'ERR_AUTH_LOGIN_REFUSED',
-    'No user has connected this account yet. Log in with a password, and connect it in “Your account”.',
+    'ERR_AUTH_ACCOUNT_EXISTS',
+    'There is an account with this address. Log in to it, and connect the provider in “Your account”.',
   ],
+  ['ERR_AUTH_ACCOUNT_DISABLED', 'This account is suspended. Please contact support.'],
   ['ERR_AUTH_PROVIDER_UNAVAILABLE', 'The provider cannot be reached. Please try again later.'],
 ])
 /** The same for an account that was to be connected. */
@@ -55,8 +57,8 @@ const log = find('#log', HTMLOListElement)
 
 /** @type {User | null} who is logged in */
 let user = null
-/** Whose drafts are in the forms. */
-let author = ''
+/** @type {User | null} whose drafts are in the forms */
+let author = null
 let requests = 0
 /** @type {Promise<void> | null} */
 let loading = null
@@ -69,35 +71,39 @@ const session = createSession({
 })
 const keys = createKeysPanel(ask)
 const mailbox = createMailbox(ask)
+const users = createUsersPanel(ask)
 const accounts = createAccounts(session, mailbox, load)
 const factors = createFactors(session, accounts.say)
 
 /** @param {User | null} found who is logged in */
 function show(found) {
-  const isOther = found?.name !== user?.name
+  const isOther = found?.id !== user?.id
+  const groups = new Set(['user', ...(found?.roles ?? [])])
   user = found
   for (const part of document.querySelectorAll('[data-for]')) {
     if (part instanceof HTMLElement) {
-      part.hidden = part.dataset.for !== (found === null ? 'anonymous' : 'user')
+      const whose = part.dataset.for ?? ''
+      part.hidden = found === null ? whose !== 'anonymous' : !groups.has(whose)
     }
   }
-  find('#name', HTMLSpanElement).textContent = found?.name ?? ''
-  find('#role', HTMLSpanElement).textContent = found?.role ?? ''
+  find('#name', HTMLSpanElement).textContent = nameOf(found)
+  find('#role', HTMLSpanElement).textContent = found?.roles.join(', ') ?? ''
   accounts.show(found)
   if (isOther) {
     const boxes = [problem, writeProblem, sessionsProblem, publishedProblem]
     for (const box of boxes) box.textContent = ''
   }
   // Nothing of the last user stays but, for the same user, what was typed.
-  if (found !== null && found.name !== author) {
+  if (found !== null && found.id !== author?.id) {
     writeForm.reset()
     keys.reset()
-    author = found.name
+    author = found
   }
   if (found !== null) return
   notes.replaceChildren()
   sessions.replaceChildren()
   keys.clear()
+  users.clear()
   factors.clear()
   find('#exported', HTMLElement).textContent = ''
 }
@@ -109,17 +115,17 @@ function show(found) {
  */
 async function changed({ loggedIn, reason }) {
   if (loggedIn) {
-    const before = user?.name
+    const before = user?.id
     await load()
     // A change of the password is a login, too.
-    if (user?.name !== before && !accounts.focus()) find('#notes-title', HTMLElement).focus()
+    if (user?.id !== before && !accounts.focus()) find('#notes-title', HTMLElement).focus()
   } else if (reason === 'expired') {
     revoked()
   } else {
     writeForm.reset()
     keys.reset()
     show(null)
-    find('[name=username]', HTMLInputElement).focus()
+    find('#login [name=email]', HTMLInputElement).focus()
     await loadPublished()
   }
 }
@@ -130,8 +136,10 @@ function revoked() {
   show(null)
   problem.textContent =
     'You have been logged out: this session was revoked elsewhere, or it has expired. ' +
-    (isDraft ? `What you typed is still there when you log in as ${author}.` : 'Please log in.')
-  find('[name=username]', HTMLInputElement).focus()
+    (isDraft
+      ? `What you typed is still there when you log in as ${nameOf(author)}.`
+      : 'Please log in.')
+  find('#login [name=email]', HTMLInputElement).focus()
   void loadPublished()
 }
 
@@ -200,6 +208,11 @@ async function answerOf(box, asked) {
   return null
 }
 
+/** @param {User | null} known */
+function nameOf(known) {
+  return known?.name ?? known?.email ?? ''
+}
+
 /** Who is logged in, and what is theirs: once for all who ask for it meanwhile. */
 function load() {
   loading ??= loadAll().finally(() => {
@@ -223,19 +236,10 @@ async function loadAll() {
     keys.load(),
     loadSessions(),
     loadPublished(),
-    loadIdentities(),
+    accounts.loadIdentities(),
     factors.load(),
+    user.roles.includes('admin') ? users.load(user.id) : users.clear(),
   ])
-}
-
-async function loadIdentities() {
-  const response = await ask('/identities').catch(() => null)
-  if (!response?.ok) return
-  /** @type {{ subject: string }[]} */
-  const list = await response.json()
-  const names = list.map(({ subject }) => `“${subject}”`).join(', ')
-  find('#connected', HTMLElement).textContent =
-    names === '' ? '' : `You have connected ${names} there.`
 }
 
 async function loadNotes() {
@@ -244,7 +248,7 @@ async function loadNotes() {
   /** @type {Note[]} */
   const list = await response.json()
   const rows = list.map((note) =>
-    row(note.title, note.text, note.published ? 'published' : '', [
+    row(note.title, note.text, note.published ? ['published'] : [], [
       button('Delete', () => remove(note), `Delete ${note.title}`),
     ]),
   )
@@ -266,7 +270,7 @@ async function loadPublished() {
     row(
       note.title,
       note.text,
-      `by ${note.owner}`,
+      [`by ${note.owner ?? 'a user'}`],
       user === null ? [] : [button('Unpublish', () => unpublish(note), `Unpublish ${note.title}`)],
     ),
   )
@@ -282,7 +286,7 @@ async function unpublish({ id, title }) {
     publishedProblem.replaceChildren(
       element('strong', ['Only an editor can unpublish a note.']),
       element('p', [
-        `You are logged in as ${user.name}, whose role is ${user.role ?? 'none'}. “${title}” is still published.`,
+        `You are logged in as ${nameOf(user)}, whose roles are: ${user.roles.join(', ') || 'none'}. “${title}” is still published.`,
       ]),
       element('code', [`DELETE /app${path}: 403 ${await response.text()}`]),
     )
@@ -304,7 +308,7 @@ async function loadSessions() {
   const rows = list.map(({ sid, device, address, created, isThis }) => {
     const since = new Date(created).toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' })
     const end = button('Log out', () => endSession(sid), `Log out ${device}, since ${since}`)
-    const what = isThis ? 'this browser' : ''
+    const what = isThis ? ['this browser'] : []
     return row(device, `${address}, since ${since}`, what, isThis ? [] : [end])
   })
   replaceRows(sessions, rows, find('#sessions-title', HTMLElement), '')
@@ -314,24 +318,6 @@ async function loadSessions() {
 async function endSession(sid) {
   const ended = await answerOf(sessionsProblem, ask(`/sessions/${sid}`, 'DELETE'))
   if (ended !== null) await loadSessions()
-}
-
-/**
- * A row of a list.
- *
- * @param {string} title
- * @param {string} text
- * @param {string} state
- * @param {Node[]} actions
- */
-function row(title, text, state, actions) {
-  const head = element('h3', [element('strong', [title])])
-  if (state !== '') {
-    const badge = element('span', [state])
-    badge.className = 'badge'
-    head.append(' ', badge)
-  }
-  return element('li', [head, ...actions, ...(text === '' ? [] : [element('p', [text])])])
 }
 
 /**
@@ -345,17 +331,17 @@ function valuesOf(form) {
   )
 }
 
-for (const { name, password, role } of people) {
+for (const { email, password, roles } of people) {
   const use = button(
     'Fill in',
     () => {
-      find('[name=username]', HTMLInputElement).value = name
-      find('[name=password]', HTMLInputElement).value = password
+      find('#login [name=email]', HTMLInputElement).value = email
+      find('#login [name=password]', HTMLInputElement).value = password
       find('#login .primary', HTMLButtonElement).focus()
     },
-    `Fill in ${name}`,
+    `Fill in ${email}`,
   )
-  find('#people', HTMLUListElement).append(row(name, password, role, [use]))
+  find('#people', HTMLUListElement).append(row(email, password, roles, [use]))
 }
 
 loginForm.addEventListener('submit', async (event) => {

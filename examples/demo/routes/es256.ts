@@ -1,4 +1,4 @@
-import { authn, EXTRA_JWT_CLAIMS, jwtAuthenticator, type UserService } from 'fastify-authn'
+import { authn, EXTRA_JWT_CLAIMS, jwtAuthenticator, type UsersOptions } from 'fastify-authn'
 import type { FastifyInstance } from 'fastify'
 import { shownLogin } from '../docs.js'
 import { body } from './notes.js'
@@ -6,26 +6,26 @@ import type { Notes } from '../notes.js'
 import type { TypeBoxProvider } from '../typebox.js'
 
 /** What a token lets its bearer do, whoever it is: RFC 8693 section 4.2. Only editors get a token that writes. */
-const scopeFor = (role: string | null): string =>
-  role === 'editor' ? 'notes:read notes:write' : 'notes:read'
+const scopeFor = (roles: readonly string[]): string =>
+  roles.includes('editor') ? 'notes:read notes:write' : 'notes:read'
 
 /** Tokens whose claims the app chooses itself, signed with the ECDSA key. */
-export function es256Routes(userService: UserService, notes: Notes) {
+export function es256Routes(users: UsersOptions, notes: Notes) {
   return async (server: FastifyInstance) => {
     const app = server.withTypeProvider<TypeBoxProvider>()
     await app.register(authn, {
-      userService,
+      users,
       jwtService: app.jwtService,
       authenticators: {
-        // `use` may name it. The user is looked up by `username`, in place of `sub`.
-        reader: jwtAuthenticator({ signingMethod: 'ES256', claimName: 'username' }),
+        // `use` may name it. The user is looked up by `uid`, in place of `sub`.
+        reader: jwtAuthenticator({ signingMethod: 'ES256', claimName: 'uid' }),
       },
       // POST /es256/login, with the `user` of the database
       login: {
         routeOptions: shownLogin,
         tokenFunc: (_request, user, jwtService) =>
           jwtService.generateTokenWithClaims(
-            { sub: String(user.id), username: user.name, scope: scopeFor(user.role) },
+            { sub: `user:${user.id}`, uid: user.id, scope: scopeFor(user.roles) },
             'ES256',
           ),
       },

@@ -1,7 +1,7 @@
 import { Type, type TSchema } from '@sinclair/typebox'
 import type { ApiKeys } from 'fastify-authn'
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import { peopleScopes } from '../users.js'
+import { peopleScopes } from '../people.js'
 import type { TypeBoxProvider } from '../typebox.js'
 
 const dayInSeconds = 86_400
@@ -57,29 +57,27 @@ export function keyRoutes(apiKeys: ApiKeys) {
       void reply.header('cache-control', 'no-store')
     })
 
-    app.get('/', { config }, (request) => apiKeys.list(request.user.name))
+    app.get('/', { config }, (request) => apiKeys.list(request.user.id))
 
     const schema = { body: newKey, response }
     app.post('/', { config, schema }, async ({ user, body }, reply) => {
       const { name, scopes, days } = body
       const expiresAt = new Date(Date.now() + days * dayInSeconds * 1000)
       // The only response with the key itself.
-      return reply
-        .code(201)
-        .send(await apiKeys.issue({ owner: user.name, name, scopes, expiresAt }))
+      return reply.code(201).send(await apiKeys.issue({ owner: user.id, name, scopes, expiresAt }))
     })
 
     app.post(
       '/:id/rotate',
       { config, schema: { params, body: rotation, response } },
       async ({ user, params: { id }, body }, reply) => {
-        const key = await apiKeys.rotate(id, { owner: user.name, overlap: body.overlap })
+        const key = await apiKeys.rotate(id, { owner: user.id, overlap: body.overlap })
         return key === null ? notFound(reply) : reply.code(201).send(key)
       },
     )
 
     app.delete('/:id', { config, schema: { params } }, async ({ user, params: { id } }, reply) => {
-      const isRevoked = await apiKeys.revoke(id, { owner: user.name })
+      const isRevoked = await apiKeys.revoke(id, { owner: user.id })
       return isRevoked ? reply.code(204).send() : notFound(reply)
     })
   }

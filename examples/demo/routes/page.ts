@@ -1,36 +1,28 @@
 import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { Type } from '@sinclair/typebox'
-import {
-  authn,
-  storedUser,
-  type ApiKeys,
-  type JwtConfig,
-  type LoginProviderOptions,
-  type UserService,
-} from 'fastify-authn'
-import { sqlSessions } from 'fastify-authn/sessions'
+import { authn, storedUser, type ApiKeys } from 'fastify-authn'
 import type { FastifyInstance } from 'fastify'
-import { accountOptions } from '../accounts.js'
+import { secondFactorKey } from '../keys.js'
 import { createMailbox } from '../mailbox.js'
+import { peopleScopes } from '../people.js'
 import { keyRoutes } from './keys.js'
-import type { factorOptions } from '../factors.js'
 import { noteRoutes } from './notes.js'
-import { storeOptions } from '../stores.js'
-import { peopleScopes, subject } from '../users.js'
-import type { Database } from '../database.js'
+import type { Settings } from '../config.js'
+import type { DemoProviderOptions } from '../demo-provider.js'
 import type { Notes } from '../notes.js'
+import type { Stores } from '../stores.js'
 import type { TypeBoxProvider } from '../typebox.js'
+
+const title = 'fastify-authn demo'
 
 /** A page for people: their tokens are in cookies, and their sessions in the database. */
 export function pageRoutes(
-  userService: UserService,
+  settings: Settings,
+  stores: Stores,
   notes: Notes,
-  database: Database,
   apiKeys: ApiKeys,
-  { expiry }: JwtConfig,
-  demo: LoginProviderOptions,
-  factors: Awaited<ReturnType<typeof factorOptions>>,
+  demo: DemoProviderOptions,
 ) {
   return async (server: FastifyInstance) => {
     const app = server.withTypeProvider<TypeBoxProvider>()
@@ -39,25 +31,28 @@ export function pageRoutes(
     app.addHook('onRoute', (route) => {
       route.schema = { ...route.schema, hide: true }
     })
-    // POST /app/login, /app/login/refresh, /app/logout, and those of `accounts`, such as /app/sign-up; GET /app/login/demo
-    // and /app/login/demo/callback, and POST /app/login/demo/link
+    // POST /app/login, /app/login/refresh, /app/logout, and those of each of the options below.
     await app.register(authn, {
-      userService,
+      users: {
+        store: stores.users,
+        newUser: ({ email, claims }) => ({ name: email?.split('@')[0] ?? claims?.sub }),
+        // GET /app/admin/users, POST /app/admin/users/:id/disable and so on
+        admin: { auth: { role: 'admin' } },
+      },
       // A key of its own: tokens of the page are good for the page alone. After a restart, which makes another one,
       // the page refreshes its token.
-      jwt: { secret: randomBytes(32).toString('base64url'), expiry },
-      login: { subject },
+      jwt: { secret: randomBytes(32).toString('base64url'), expiry: settings.jwt.expiry },
       // Pages get cookies, and clients that are not browsers tokens, if they ask for them: see the lines of curl.
       cookies: { apps: true },
-      sessions: {
-        name: 'page',
-        store: sqlSessions(storeOptions(database)),
-      },
+      sessions: { name: 'page', store: stores.sessions },
       // Users of an OpenID provider get the same session and cookies as those with a password.
       loginWith: { demo },
-      accounts: accountOptions(database, apiKeys, mailbox),
-      // GET /app/second-factor, POST /app/login/second-factor, /app/login/passkey and so on
-      ...factors,
+      // The mailbox shows links without host and port, which are not known yet.
+      accounts: { url: 'http://localhost/app', remove: true, sendMail: mailbox.sendMail },
+      // The other logins of the demo know no codes.
+      secondFactor: { key: await secondFactorKey(settings), issuer: title, page: '/app/' },
+      // Passkeys belong to a domain, so not to 127.0.0.1. With PORT=0 the port is not known yet, and they do not work.
+      passkeys: { origin: `http://localhost:${settings.port}`, name: title },
       access: { scopesOf: () => peopleScopes },
     })
     await app.register(files, { auth: false })
@@ -71,19 +66,10 @@ export function pageRoutes(
       hasPassword: storedUser(request)?.password !== null,
     }))
 
-    app.get('/identities', { config }, (request) =>
-      database.query('select subject from demo_identities where user_id = $1 order by subject', [
-        request.user.id,
-      ]),
-    )
-
     // Step-up: a login from half a minute ago will not do. The page asks for the password, or for a code.
     app.get('/export', { config: { auth: { fresh: 30 } } }, async ({ user }, reply) => {
       void reply.header('cache-control', 'no-store')
-      const identities = await database.query(
-        'select subject from demo_identities where user_id = $1',
-        [user.id],
-      )
+      const identities = await app.authn.users.identities(user.id)
       return { user, identities, notes: await notes.ownedBy(user.id) }
     })
 
@@ -149,6 +135,7 @@ async function files(app: FastifyInstance): Promise<void> {
     ['/accounts.js', 'accounts.js', 'text/javascript'],
     ['/mailbox.js', 'mailbox.js', 'text/javascript'],
     ['/keys.js', 'keys.js', 'text/javascript'],
+    ['/users.js', 'users.js', 'text/javascript'],
     ['/factors.js', 'factors.js', 'text/javascript'],
     ['/elements.js', 'elements.js', 'text/javascript'],
     ['/page.css', 'page.css', 'text/css'],

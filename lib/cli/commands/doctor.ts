@@ -13,7 +13,6 @@ import {
   variables,
   type KeyOptions,
 } from '../environment.js'
-import { variablesOf } from '../store.js'
 
 /** A note is for information only and does not change the exit code. */
 interface Finding {
@@ -21,10 +20,13 @@ interface Finding {
   readonly problem: string
 }
 
-const stores = ['AUTH_SESSIONS', 'AUTH_API_KEYS']
-const known = [...variables, ...stores.flatMap((variable) => variablesOf({ variable }))]
+const stores = ['AUTH_SESSIONS', 'AUTH_API_KEYS'].flatMap((start) => [
+  `${start}_REDIS_URL`,
+  `${start}_DATABASE_URL`,
+])
+const known = [...variables, ...stores, 'AUTH_USERS_DATABASE_URL']
 // Some editors begin a file with a byte order mark, which is then part of the first name.
-const ownStart = /^\ufeff?auth_(?:jwt|basic|sessions|api_keys)_/i
+const ownStart = /^\ufeff?auth_(?:jwt|basic|sessions|api_keys|users)_/i
 
 export const doctor: Command<KeyOptions> = {
   name: 'doctor',

@@ -3,7 +3,7 @@ import { kinds, longestFor, parametersOf, profileOf } from '../../passwords/hash
 import { nfcOf } from '../../passwords/nfc.js'
 import { hashPassword } from '../../passwords/password.js'
 import type { HashParameters } from '../../../types/passwords.js'
-import { fail, misuse, type Command } from '../command.js'
+import { fail, misuse, type Command, type Io } from '../command.js'
 import { numberOption, startupError } from '../environment.js'
 import { readSecret } from '../input.js'
 
@@ -44,17 +44,23 @@ export const hash: Command<HashParameters> = {
   async run({ algorithm, cost, memory, passes, blockSize, parallelism }, _, io) {
     const given = { algorithm, cost, memory, passes, blockSize, parallelism } as HashParameters
     const { kind, strength } = chosen(given)
-    const password = nfcOf(await readSecret(io, 'Password'))
-    const bytes = Buffer.byteLength(password)
-    if (bytes === 0) fail('the password is empty.')
-    const most = longestFor(kind)
-    const why = most === kind.longest ? `: ${kind.name} ignores what comes after` : ''
-    if (bytes > most) fail(`the password has ${bytes} bytes, expected ${most} at most${why}.`)
-    await kind.load().catch((error: unknown) => fail(startupError(error)))
-    const made = await hashPassword(password, given)
+    const made = await readAndHash(io, given)
     const numbers = Object.fromEntries(parametersOf(strength))
     return { lines: [made], json: { hash: made, algorithm: kind.name, ...numbers } }
   },
+}
+
+/** Reads a password from the terminal or a pipe. @returns its hash @throws CliError where it cannot be hashed */
+export async function readAndHash(io: Io, given: HashParameters = {}): Promise<string> {
+  const { kind } = chosen(given)
+  const password = nfcOf(await readSecret(io, 'Password'))
+  const bytes = Buffer.byteLength(password)
+  if (bytes === 0) fail('the password is empty.')
+  const most = longestFor(kind)
+  const why = most === kind.longest ? `: ${kind.name} ignores what comes after` : ''
+  if (bytes > most) fail(`the password has ${bytes} bytes, expected ${most} at most${why}.`)
+  await kind.load().catch((error: unknown) => fail(startupError(error)))
+  return hashPassword(password, given)
 }
 
 function chosen(given: HashParameters): ReturnType<typeof profileOf> {

@@ -18,7 +18,7 @@ export type MakeStore<Factory = SessionStoreFactory> = (
   prefix: 'suite_one' | 'suite_two',
 ) => Factory | Promise<Factory>
 
-/** A test of {@link sessionStoreSuite} or {@link apiKeyStoreSuite}. */
+/** A test of {@link sessionStoreSuite}, {@link apiKeyStoreSuite} or {@link userStoreSuite}. */
 export interface StoreCase {
   /** The property that the test proves, in words. */
   readonly name: string

@@ -1,0 +1,248 @@
+import { randomUUID } from 'node:crypto'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { withoutUndefined } from '../common/objects.js'
+import { AuthnUsageError, faultOf, rejection, rejectionOrFault } from '../errors/errors.js'
+import { channelOf } from '../events.js'
+import { emailOf } from '../mail/email.js'
+import { registrationOf } from '../request/registration.js'
+import { areRoles, isOwnColumn, isStorable, isUserId, isUserName } from './rules.js'
+import type { ResolvedUsers } from './options.js'
+import type { FeatureContext } from '../feature.js'
+import type { Authn, AuthnFeature } from '../../types/authn.js'
+import type { AuthnOptions } from '../../types/options.js'
+import type {
+  Identity,
+  NewUserAccount,
+  NewUserColumns,
+  UserColumns,
+  UserEvent,
+  UserPage,
+  UserRow,
+  UserStore,
+  WaysIn,
+} from '../../types/users.js'
+
+type AnyRequest = FastifyRequest | null
+type Named = Partial<Pick<UserRow, 'name' | 'roles'>>
+
+const toolsOf = new WeakMap<FastifyInstance, UserTools>()
+
+/** The tools of the registration whose route a request has come to. */
+export function toolsFor({ server }: FastifyRequest): UserTools {
+  const registration = registrationOf(server)
+  return toolsOf.get(registration?.app as FastifyInstance) as UserTools
+}
+
+/** How users may log in, by the options of a registration. */
+export const waysOf = ({ login, passkeys, loginWith = {} }: AuthnOptions): WaysIn => ({
+  password: !login || login.passwords !== false,
+  passkeys: passkeys !== undefined,
+  issuers: Object.values(loginWith).map(({ issuer }) => issuer),
+})
+
+export class UserTools {
+  readonly ways: WaysIn
+  readonly #app: FastifyInstance
+  readonly #registration: string
+
+  constructor(
+    readonly resolved: ResolvedUsers,
+    { app, registration, options }: FeatureContext<ResolvedUsers>,
+  ) {
+    this.#app = app
+    this.#registration = registration
+    this.ways = waysOf(options as AuthnOptions)
+    resolved.table.log ??= app.log
+    resolved.table.apps.add(app)
+    app.addHook('onClose', async () => void resolved.table.apps.delete(app))
+    resolved.ways = this.ways
+    toolsOf.set(app, this)
+  }
+
+  ask<T>(work: (store: UserStore) => Promise<T>): Promise<T> {
+    return this.resolved.table.ask(work)
+  }
+
+  /** Finds disabled users too. */
+  async find(id: string): Promise<UserRow | null> {
+    return isUserId(id) ? this.ask((store) => store.find(id)) : null
+  }
+
+  async findByEmail(text: string): Promise<UserRow | null> {
+    const email = emailOf(String(text))
+    return email === null ? null : this.ask((store) => store.findByEmail(email))
+  }
+
+  /** @returns null for a cursor that the store has not made */
+  async list(page: Parameters<UserStore['list']>[0]): Promise<UserPage<UserRow> | null> {
+    // Databases fail at them.
+    if (![page.email, page.role].every(isStorable)) return { users: [], next: null }
+    return this.ask((store) =>
+      // Addresses are stored in lower case.
+      store.list({ ...page, email: page.email?.toLowerCase() }).catch((error: unknown) => {
+        if (error instanceof RangeError) return null
+        throw error
+      }),
+    )
+  }
+
+  /** What `users.newUser` returns for a new user. @throws (rejects) AuthenticationError, ERR_AUTH_USERS */
+  async columnsOf(account: NewUserAccount, request: FastifyRequest): Promise<Named & UserColumns> {
+    const { given } = this.resolved
+    try {
+      const columns: Record<string, unknown> = { ...(await given.newUser?.(account, request)) }
+      if (columns.roles !== undefined && account.admin === undefined)
+        throw new TypeError(
+          'users.newUser() returned "roles", which an admin gives. Leave them out, or set them by app.authn.users.update().',
+        )
+      // It is often a value of the client, or of the provider.
+      const { name = null, roles = [] } = columns
+      if (!isUserName(name) || !areRoles(roles) || !Object.values(columns).every(isStorable))
+        throw rejection('auth.forbidden', {
+          cause: 'users.newUser() returned text that cannot be stored',
+        })
+      return withoutUndefined({ ...account.admin, ...columns })
+    } catch (error) {
+      throw rejectionOrFault('ERR_AUTH_USERS', error)
+    }
+  }
+
+  /** Stores a user. @returns null if the address or the identity is taken @throws (rejects) ERR_AUTH_USERS */
+  async add(
+    secrets: Pick<UserRow, 'email' | 'password'>,
+    columns: Named & UserColumns,
+    identity: Identity | null,
+    request: AnyRequest,
+  ): Promise<UserRow | null> {
+    const { name = null, roles = [], ...own } = columns
+    const user = { id: randomUUID(), ...secrets, name, roles: [...roles] }
+    await this.#requireColumns(own)
+    const stored = await this.ask((store) => store.create({ ...user, columns: own }, identity))
+    if (stored !== null) this.tell('created', stored.id, request)
+    return stored
+  }
+
+  async update(id: string, columns: Named & UserColumns, request: AnyRequest): Promise<boolean> {
+    if (!isUserId(id)) return false
+    const { name, roles, ...own } = columns
+    await this.#requireColumns(own)
+    const change = { ...withoutUndefined({ name, roles }), columns: own }
+    const isStored = await this.ask((store) => store.update(id, change))
+    if (isStored) this.tell('updated', id, request)
+    return isStored
+  }
+
+  /** @throws (rejects) ERR_AUTH_USERS, which names a column that the app may not set */
+  async #requireColumns(columns: UserColumns): Promise<void> {
+    const names = Object.keys(columns)
+    if (names.length === 0) return
+    const known = await this.ask((store) => store.columns())
+    const wrong = names.find(
+      (each) => isOwnColumn(each) || known?.includes(each) === false || !isStorable(columns[each]),
+    )
+    if (wrong === undefined) return
+    const text = `found the column ${JSON.stringify(wrong)} for a user, expected "name" and columns that the app has added to its table. Add it by ALTER TABLE, or leave it out.`
+    throw faultOf('ERR_AUTH_USERS', new TypeError(text))
+  }
+
+  /** The user of a login at a provider. @throws (rejects) ERR_AUTH_ACCOUNT_EXISTS, and others of {@link columnsOf} */
+  async ofProvider(
+    provider: string,
+    claims: NonNullable<NewUserAccount['claims']>,
+    request: FastifyRequest,
+  ): Promise<string> {
+    const { iss: issuer, sub: subject, email: text, email_verified: isVerified } = claims
+    const known = () => this.ask((store) => store.findByIdentity(issuer, subject))
+    const email = isVerified === true && typeof text === 'string' ? emailOf(text) : null
+    const isTaken = async () => email !== null && (await this.findByEmail(email)) !== null
+    const enter = (user: UserRow): string => {
+      if (user.disabledAt !== null) throw rejection('auth.account-disabled')
+      return user.id
+    }
+    const user = await known()
+    if (user !== null) return enter(user)
+    let isFree = !(await isTaken())
+    if (isFree) {
+      if (!this.resolved.signUp) {
+        const about = { code: 'ERR_AUTH_LOGIN_REFUSED', cause: 'users.signUp is false' } as const
+        throw rejection('auth.forbidden', about)
+      }
+      const columns = await this.columnsOf({ email, provider, claims }, request)
+      const identity = { provider, issuer, subject }
+      const made = await this.add({ email, password: null }, columns, identity, request)
+      if (made !== null) return made.id
+      isFree = false
+    }
+    // Another first login of the same user may have come between.
+    const other = await known()
+    if (other !== null) return enter(other)
+    throw rejection('auth.account-exists')
+  }
+
+  async disable(id: string, request: AnyRequest): Promise<boolean> {
+    const isChanged = await this.#setDisabled(id, true)
+    if (isChanged) this.tell('disabled', id, request)
+    if (isChanged !== null) await this.logOut(id)
+    return isChanged !== null
+  }
+
+  async enable(id: string, request: AnyRequest): Promise<boolean> {
+    // A session may have begun while the user was disabled, or have been in a store that was away then.
+    const user = await this.find(id)
+    if (user === null || user.disabledAt === null) return user !== null
+    await this.logOut(id)
+    const isChanged = await this.#setDisabled(id, false)
+    if (isChanged) this.tell('enabled', id, request)
+    return isChanged !== null
+  }
+
+  async #setDisabled(id: string, to: boolean): Promise<boolean | null> {
+    return isUserId(id) ? this.ask((store) => store.setDisabled(id, to)) : null
+  }
+
+  /** Deletes a user, with sessions and API keys. */
+  async remove(id: string, request: AnyRequest): Promise<boolean> {
+    if ((await this.find(id)) === null) return false
+    await this.logOut(id)
+    const isRemoved = await this.ask((store) => store.remove(id))
+    if (isRemoved) this.tell('removed', id, request)
+    // A login may have been under way.
+    await this.logOut(id)
+    for (const { apiKeys } of this.#with('apiKeys'))
+      for (const key of await apiKeys.list(id)) await apiKeys.revoke(key.id, { owner: id })
+    return isRemoved
+  }
+
+  async logOut(id: string): Promise<void> {
+    for (const { sessions } of this.#with('sessions')) await sessions.revoke({ sub: id })
+  }
+
+  /** The registrations with this table that have a feature. */
+  #with(feature: AuthnFeature): Authn[] {
+    const all = [...this.resolved.table.apps].map(({ authn }) => authn)
+    return all.filter(({ features }) => features.includes(feature))
+  }
+
+  has(feature: 'sessions' | 'accounts' | 'apiKeys' | 'secondFactor' | 'passkeys'): boolean {
+    return this.#app.authn.features.includes(feature)
+  }
+
+  tell(action: UserEvent['action'], sub: string, request: AnyRequest): void {
+    channelOf('user').publish({ action, sub, request, registration: this.#registration })
+  }
+}
+
+/** What an app or an admin gives to a user. @throws ERR_AUTH_CLAIMS @param method - of `app.authn.users` */
+export function requireNamed({ name, roles }: Partial<NewUserColumns>, method: string): void {
+  if (!isUserName(name ?? null))
+    misuse(method, 'name: expected text of at most 200 characters without control characters')
+  if (!areRoles(roles ?? []))
+    misuse(
+      method,
+      'roles: expected at most 100, each of 1 to 100 characters without control characters',
+    )
+}
+
+export function misuse(method: string, problem: string): never {
+  throw new AuthnUsageError('ERR_AUTH_CLAIMS', `users.${method}(): ${problem}.`)
+}

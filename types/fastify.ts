@@ -8,7 +8,6 @@ import type {
   RawRequestDefaultExpression,
   RawServerBase,
   RawServerDefault,
-  RegisterOptions,
   RouteGenericInterface,
 } from 'fastify'
 import type { FastifyRequestType, ResolveFastifyRequestType } from 'fastify/types/type-provider.js'

@@ -272,15 +272,24 @@ type BesideUsers<
 /** An entry of the option `loginWith` beside `users`. */
 export interface ProviderBesideUsers<Stored extends object> extends BesideUsers<
   LoginProviderOptions<Stored>,
-  'username' | 'link'
-> {}
+  'username',
+  'link'
+> {
+  /** See {@link LoginProviderOptions.link}. */
+  link?: LoginProviderOptions<Stored>['link']
+}
 
 /** The option `accounts` beside `users`. */
-export interface AccountsBesideUsers<Stored extends object> extends BesideUsers<
+export interface AccountsBesideUsers<Stored extends object> extends Omit<
   AccountsOptions<Stored>,
-  'create' | 'update',
-  'remove' | 'emailField'
+  'create' | 'update' | 'acceptPassword' | 'remove' | 'emailField'
 > {
+  /** See {@link AccountsOptions.create}. */
+  create?: AccountsOptions<Stored>['create']
+  /** See {@link AccountsOptions.update}. */
+  update?: AccountsOptions<Stored>['update']
+  /** See {@link AccountsOptions.acceptPassword}. */
+  acceptPassword?: AccountsOptions<Stored>['acceptPassword']
   /** Deletes an account; `true`: from the table. Without it there is no route that does. */
   remove?: true | AccountsOptions<Stored>['remove']
 }

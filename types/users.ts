@@ -275,7 +275,7 @@ export interface ProviderBesideUsers<Stored extends object> extends BesideUsers<
   'username',
   'link'
 > {
-  /** See {@link LoginProviderOptions.link}. */
+  /** Links an account, in place of the table: see {@link LoginProviderOptions.link}. */
   link?: LoginProviderOptions<Stored>['link']
 }
 
@@ -284,11 +284,11 @@ export interface AccountsBesideUsers<Stored extends object> extends Omit<
   AccountsOptions<Stored>,
   'create' | 'update' | 'acceptPassword' | 'remove' | 'emailField'
 > {
-  /** See {@link AccountsOptions.create}. */
+  /** Stores a new account, in place of the table: see {@link AccountsOptions.create}. */
   create?: AccountsOptions<Stored>['create']
-  /** See {@link AccountsOptions.update}. */
+  /** Stores a change, in place of the table: see {@link AccountsOptions.update}. */
   update?: AccountsOptions<Stored>['update']
-  /** See {@link AccountsOptions.acceptPassword}. */
+  /** Whether a new password may be used: see {@link AccountsOptions.acceptPassword}. */
   acceptPassword?: AccountsOptions<Stored>['acceptPassword']
   /** Deletes an account; `true`: from the table. Without it there is no route that does. */
   remove?: true | AccountsOptions<Stored>['remove']

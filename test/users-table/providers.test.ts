@@ -145,6 +145,9 @@ t.test('users see and remove their accounts at providers, but never the last way
     await send('/passkeys/remove', { id: passkeys[0]?.id }, inside),
     '409 ERR_AUTH_PASSKEY_LAST',
   )
+  const { id: owner } = (await app.inject({ url: '/me', headers: inside })).json<{ id: string }>()
+  await store.link(owner, { provider: 'corp', ...only })
+  t.equal(await send('/passkeys/remove', { id: passkeys[0]?.id }, inside), '204')
 
   await create('erik@example.com')
   const withPassword = await enter('erik@example.com')

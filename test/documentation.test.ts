@@ -142,6 +142,7 @@ const apiKeys = {
   least: 30,
   names: ['redisApiKeys', 'sqlApiKeys', 'ApiKeyStore.replace', 'SqlQuery'],
 }
+const users = { least: 60, names: ['sqlUsers', 'memoryUsers', 'UserStore.swap', 'SqlQuery'] }
 const browser = { least: 30, names: ['createSession', 'SessionOptions.tokens', 'Session.fetch'] }
 const passkeys = { least: 10, names: ['createPasskeys', 'Passkeys.autofill', 'PasskeyList.rpId'] }
 const kit = { least: 25, names: ['actingAs', 'mintToken', 'MintOptions.broken', 'AttackReport'] }
@@ -154,6 +155,8 @@ const entries: Readonly<Record<string, Entry>> = {
   'sessions, cjs': { file: 'dist/cjs/lib/sessions/index.d.ts', ...sessions },
   'api-keys, esm': { file: 'dist/esm/lib/api-keys/index.d.ts', ...apiKeys },
   'api-keys, cjs': { file: 'dist/cjs/lib/api-keys/index.d.ts', ...apiKeys },
+  'users, esm': { file: 'dist/esm/lib/users-table/index.d.ts', ...users },
+  'users, cjs': { file: 'dist/cjs/lib/users-table/index.d.ts', ...users },
   'browser, esm': { file: 'dist/esm/lib/browser/index.d.ts', ...browser },
   'browser, cjs': { file: 'dist/cjs/lib/browser/index.d.ts', ...browser },
   'passkeys, esm': { file: 'dist/esm/lib/browser/passkeys.d.ts', ...passkeys },

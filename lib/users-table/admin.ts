@@ -10,7 +10,7 @@ import { requireAlive, requireOwnSession } from '../login/proof.js'
 import { emailOf, emailSchema as email } from '../mail/email.js'
 import { shownUser } from './api.js'
 import type { Tools } from './identities.js'
-import { areRoles, isUserId, isUserName } from './rules.js'
+import { areRoles, isUserId, isUserName, nameRule, rolesRule } from './rules.js'
 import type { PluginRoute } from '../http/plugin-route.js'
 import type { UserRow, UsersAdminOptions } from '../../types/users.js'
 
@@ -69,8 +69,9 @@ const create: Handle = async ({ users, registration }, body, request, reply) => 
   if (Buffer.byteLength(JSON.stringify(admin)) > 8192) badRequest('body/roles must be shorter')
   const email = emailOf(body.email) ?? badRequest('body/email must be an address')
   await requireAlive(registration, request)
-  if (users.has('accounts')) {
-    const isSent = await registration.app.authn.accounts.invite(email, request, {
+  const { authn } = registration.app
+  if (authn.features.includes('accounts')) {
+    const isSent = await authn.accounts.invite(email, request, {
       admin: { ...admin, by: (own as UserRow).id },
     } as object)
     if (!isSent) throw rejection('auth.account-exists')
@@ -94,7 +95,7 @@ function idOf({ params }: FastifyRequest): string {
 /** Checks what the schema of a body cannot. */
 function namedOf({ name, roles }: Body) {
   if (!isUserName(name ?? null) || !areRoles(roles ?? []))
-    badRequest('body/name and body/roles must be short texts without control characters')
+    badRequest(`body/name must be ${nameRule}; body/roles ${rolesRule}`)
   return withoutUndefined({ name, roles })
 }
 

@@ -1,9 +1,11 @@
 import type { FastifyInstance } from 'fastify'
+import { AuthnUsageError } from '../errors/errors.js'
 import { emailOf } from '../mail/email.js'
 import { registrationOf } from '../request/registration.js'
 import { viewOf } from '../users/view.js'
-import { misuse, requireNamed, type UserTools } from './tools.js'
-import type { FoundUser, UserColumns, UserRow, Users } from '../../types/users.js'
+import { areRoles, isUserName, nameRule, rolesRule } from './rules.js'
+import type { UserTools } from './tools.js'
+import type { FoundUser, NewUserColumns, UserColumns, UserRow, Users } from '../../types/users.js'
 import type { Registration } from '../feature.js'
 
 /** The most users of a page. */
@@ -46,4 +48,14 @@ export function usersApi(tools: UserTools, app: FastifyInstance): Users {
     identities: async (id) =>
       (await tools.find(id)) ? tools.ask((store) => store.identities(id)) : [],
   }
+}
+
+/** @param method - of `app.authn.users` @throws ERR_AUTH_CLAIMS */
+function requireNamed({ name, roles }: Partial<NewUserColumns>, method: string): void {
+  if (!isUserName(name ?? null)) misuse(method, `name: expected ${nameRule}`)
+  if (!areRoles(roles ?? [])) misuse(method, `roles: expected ${rolesRule}`)
+}
+
+function misuse(method: string, problem: string): never {
+  throw new AuthnUsageError('ERR_AUTH_CLAIMS', `users.${method}(): ${problem}.`)
 }

@@ -35,7 +35,7 @@ const remove: Handle = async ({ users, registration }, { issuer, subject }, requ
   await requireAlive(registration, request)
   const isText = isStorable(issuer) && isStorable(subject)
   const removed =
-    isText && (await users.ask((store) => store.unlink(id, issuer, subject, users.ways)))
+    isText && (await users.ask((store) => store.unlink(id, issuer, subject, users.resolved.ways)))
   if (!removed || removed === 'unknown') throw rejection('auth.not-found')
   if (removed === 'last') throw rejection('auth.identity-last')
   return null

@@ -7,6 +7,10 @@ const isText = (value: unknown, least: number, most: number): value is string =>
   value.isWellFormed() &&
   !controlCharacter.test(value)
 
+/** What errors say that is expected. */
+export const nameRule = 'at most 200 characters, without control characters'
+export const rolesRule = 'at most 100, each of 1 to 100 characters, without control characters'
+
 export const isUserName = (value: unknown): value is string | null =>
   value === null || isText(value, 0, 200)
 
@@ -26,6 +30,6 @@ export const isUserId = (text: string): boolean =>
 
 const own = new Set(['id', 'email', 'password', 'secondfactor', 'disabledat', 'createdat'])
 
-/** Whether a column is one of the table itself, in any spelling. */
+/** Whether a name is that of a column that the package defines, however it is spelled. */
 export const isOwnColumn = (name: string): boolean =>
   own.has(name.toLowerCase().replace(/[_-]/g, ''))

@@ -40,7 +40,7 @@ function openTable(factory: UserStoreFactory): UserTable {
   const find = async (name: string | number): Promise<UserRow | null> => {
     if (typeof name !== 'string') return null
     if (isUserId(name)) return table.ask((each) => each.find(name))
-    const email = name.includes('@') ? emailOf(name) : null
+    const email = emailOf(name)
     return email === null ? null : table.ask((each) => each.findByEmail(email))
   }
   const service = {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { withoutUndefined } from '../common/objects.js'
-import { AuthnUsageError, faultOf, rejection, rejectionOrFault } from '../errors/errors.js'
+import { faultOf, rejection, rejectionOrFault } from '../errors/errors.js'
 import { channelOf } from '../events.js'
 import { emailOf } from '../mail/email.js'
 import { registrationOf } from '../request/registration.js'
@@ -13,7 +13,6 @@ import type { AuthnOptions } from '../../types/options.js'
 import type {
   Identity,
   NewUserAccount,
-  NewUserColumns,
   UserColumns,
   UserEvent,
   UserPage,
@@ -41,21 +40,17 @@ export const waysOf = ({ login, passkeys, loginWith = {} }: AuthnOptions): WaysI
 })
 
 export class UserTools {
-  readonly ways: WaysIn
-  readonly #app: FastifyInstance
   readonly #registration: string
 
   constructor(
     readonly resolved: ResolvedUsers,
     { app, registration, options }: FeatureContext<ResolvedUsers>,
   ) {
-    this.#app = app
     this.#registration = registration
-    this.ways = waysOf(options as AuthnOptions)
     resolved.table.log ??= app.log
     resolved.table.apps.add(app)
     app.addHook('onClose', async () => void resolved.table.apps.delete(app))
-    resolved.ways = this.ways
+    resolved.ways = waysOf(options as AuthnOptions)
     toolsOf.set(app, this)
   }
 
@@ -75,7 +70,7 @@ export class UserTools {
 
   /** @returns null for a cursor that the store has not made */
   async list(page: Parameters<UserStore['list']>[0]): Promise<UserPage<UserRow> | null> {
-    // Databases fail at them.
+    // No user has them, and databases fail at them.
     if (![page.email, page.role].every(isStorable)) return { users: [], next: null }
     return this.ask((store) =>
       // Addresses are stored in lower case.
@@ -141,7 +136,7 @@ export class UserTools {
       (each) => isOwnColumn(each) || known?.includes(each) === false || !isStorable(columns[each]),
     )
     if (wrong === undefined) return
-    const text = `found the column ${JSON.stringify(wrong)} for a user, expected "name" and columns that the app has added to its table. Add it by ALTER TABLE, or leave it out.`
+    const text = `found the column ${JSON.stringify(wrong)} for a user, expected "name" or a column that the app has added to its table, with text that a database can store. Add the column by ALTER TABLE, or leave it out.`
     throw faultOf('ERR_AUTH_USERS', new TypeError(text))
   }
 
@@ -152,17 +147,15 @@ export class UserTools {
     request: FastifyRequest,
   ): Promise<string> {
     const { iss: issuer, sub: subject, email: text, email_verified: isVerified } = claims
-    const known = () => this.ask((store) => store.findByIdentity(issuer, subject))
-    const email = isVerified === true && typeof text === 'string' ? emailOf(text) : null
-    const isTaken = async () => email !== null && (await this.findByEmail(email)) !== null
-    const enter = (user: UserRow): string => {
-      if (user.disabledAt !== null) throw rejection('auth.account-disabled')
-      return user.id
+    const enter = async (): Promise<string | null> => {
+      const user = await this.ask((store) => store.findByIdentity(issuer, subject))
+      if (user !== null && user.disabledAt !== null) throw rejection('auth.account-disabled')
+      return user && user.id
     }
-    const user = await known()
-    if (user !== null) return enter(user)
-    let isFree = !(await isTaken())
-    if (isFree) {
+    const id = await enter()
+    if (id !== null) return id
+    const email = isVerified === true && typeof text === 'string' ? emailOf(text) : null
+    if (email === null || (await this.findByEmail(email)) === null) {
       if (!this.resolved.signUp) {
         const about = { code: 'ERR_AUTH_LOGIN_REFUSED', cause: 'users.signUp is false' } as const
         throw rejection('auth.forbidden', about)
@@ -171,11 +164,10 @@ export class UserTools {
       const identity = { provider, issuer, subject }
       const made = await this.add({ email, password: null }, columns, identity, request)
       if (made !== null) return made.id
-      isFree = false
     }
     // Another first login of the same user may have come between.
-    const other = await known()
-    if (other !== null) return enter(other)
+    const later = await enter()
+    if (later !== null) return later
     throw rejection('auth.account-exists')
   }
 
@@ -223,26 +215,7 @@ export class UserTools {
     return all.filter(({ features }) => features.includes(feature))
   }
 
-  has(feature: 'sessions' | 'accounts' | 'apiKeys' | 'secondFactor' | 'passkeys'): boolean {
-    return this.#app.authn.features.includes(feature)
-  }
-
   tell(action: UserEvent['action'], sub: string, request: AnyRequest): void {
     channelOf('user').publish({ action, sub, request, registration: this.#registration })
   }
-}
-
-/** What an app or an admin gives to a user. @throws ERR_AUTH_CLAIMS @param method - of `app.authn.users` */
-export function requireNamed({ name, roles }: Partial<NewUserColumns>, method: string): void {
-  if (!isUserName(name ?? null))
-    misuse(method, 'name: expected text of at most 200 characters without control characters')
-  if (!areRoles(roles ?? []))
-    misuse(
-      method,
-      'roles: expected at most 100, each of 1 to 100 characters without control characters',
-    )
-}
-
-export function misuse(method: string, problem: string): never {
-  throw new AuthnUsageError('ERR_AUTH_CLAIMS', `users.${method}(): ${problem}.`)
 }

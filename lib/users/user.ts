@@ -53,7 +53,7 @@ export async function findUserOf(
   return findUser(userService as UserService, name, request, userServiceTimeout)
 }
 
-/** Users who may not log in, with the message for them at the end of a login: before, they have not proved who they are. */
+/** Users who may not log in, and the message that says why. It is sent after the login has proved who the user is. */
 export const refused = new WeakMap<object, MessageKey>()
 
 /** A method of a user service of the package: it finds the users in {@link refused} too. */
@@ -73,7 +73,7 @@ export function loginNameOf(service: UserService, name: string): string | null {
   return nameOf === undefined ? name : nameOf(name)
 }
 
-/** {@link findUserOf} for a user who is about to prove who they are. */
+/** Finds a user whose password or passkey is checked next, also one who may not log in. */
 export async function findForLogin(
   options: Pick<ResolvedOptions, 'userService' | 'userServiceTimeout'>,
   name: string | number,

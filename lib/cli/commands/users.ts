@@ -5,7 +5,7 @@ import { sqlSessions } from '../../sessions/index.js'
 import { emailOf } from '../../mail/email.js'
 import type { SqlOptions } from '../../stores/sql.js'
 import { mostListed } from '../../users-table/api.js'
-import { areRoles, isUserId, isUserName } from '../../users-table/rules.js'
+import { areRoles, isUserId, isUserName, nameRule, rolesRule } from '../../users-table/rules.js'
 import { sqlUsers } from '../../users-table/stores/sql.js'
 import { usersSchema } from '../../users-table/stores/sql-schema.js'
 import { exits, fail, misuse, type Command, type Outcome } from '../command.js'
@@ -41,10 +41,8 @@ const { details, options, schema } = storeCommand(kind, 'users', 'sessions.name'
 const plain = options.filter((each) => each.long !== '--registration')
 const registration = 'default'
 
-const nameRule = 'expected at most 200 characters, without control characters.'
-const rolesRule = 'expected at most 100, each of 1 to 100 characters, without control characters.'
 const requireRoles = (roles: readonly string[]): readonly string[] =>
-  areRoles(roles) ? roles : misuse(`roles: ${rolesRule}`)
+  areRoles(roles) ? roles : misuse(`roles: expected ${rolesRule}.`)
 
 interface CreateOptions extends StoreOptions {
   readonly email: string
@@ -66,7 +64,7 @@ const create: Command<CreateOptions> = {
   exits: ['done', 'the address is taken, or the password cannot be hashed'],
   async run({ email: text, name = null, role = [], ...where }, _, io) {
     const email = emailOf(text) ?? misuse('--email: expected an e-mail address.')
-    if (!isUserName(name)) misuse(`--name: ${nameRule}`)
+    if (!isUserName(name)) misuse(`--name: expected ${nameRule}.`)
     const roles = requireRoles(role)
     const password = await readAndHash(io)
     const user = { id: randomUUID(), email, name, roles, password, columns: {} }

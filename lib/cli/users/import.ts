@@ -118,17 +118,9 @@ class Run {
 
   async #storeNew(batch: ReadonlyMap<number, Line>): Promise<void> {
     const users = `${this.prefix}_users`
-    const keys = [...batch].map(
-      ([
-        line,
-        {
-          user: { id, email },
-          identities,
-        },
-      ]) => {
-        return { line, id, email, identities }
-      },
-    )
+    const keys = [...batch].map(([line, { user, identities }]) => {
+      return { line, id: user.id, email: user.email, identities }
+    })
     await this.client.query(begin)
     // Each look-up is a subquery of its own: without statistics, PostgreSQL may join in an order that reads whole tables.
     const { rows } = await this.client.query<{ line: number; isOther: boolean }>(
@@ -172,14 +164,8 @@ FROM known GROUP BY line`,
     const { client, prefix } = this
     const names = Object.keys(lines[0]?.[1].user ?? {}).map((name) => client.escapeIdentifier(name))
     const users = lines.map(([, { user }]) => user)
-    const identities = lines.flatMap(
-      ([
-        ,
-        {
-          user: { id },
-          identities,
-        },
-      ]) => identities.map((each) => ({ ...each, user_id: id })),
+    const identities = lines.flatMap(([, line]) =>
+      line.identities.map((each) => ({ ...each, user_id: line.user.id })),
     )
     try {
       await client.query(begin)

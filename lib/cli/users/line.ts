@@ -3,7 +3,14 @@ import { isPlain } from '../../common/objects.js'
 import { emailOf } from '../../mail/email.js'
 import { resolveHashing } from '../../passwords/hashing.js'
 import { readHash } from '../../passwords/verify.js'
-import { areRoles, isOwnColumn, isUserId, isUserName } from '../../users-table/rules.js'
+import {
+  areRoles,
+  isOwnColumn,
+  isUserId,
+  isUserName,
+  nameRule,
+  rolesRule,
+} from '../../users-table/rules.js'
 import { isUsableName } from '../../users/user.js'
 import { quoted } from '../text.js'
 import type { Identity } from '../../../types/users.js'
@@ -57,10 +64,9 @@ export function readLine(
   if (uuid === null && address === null && accounts.length === 0) {
     return 'expected an id, an email or identities'
   }
-  if (!isUserName(name))
-    return 'name: expected at most 200 characters, none of them a control character'
+  if (!isUserName(name)) return `name: expected ${nameRule}`
   if (!areRoles(roles ?? [])) {
-    return 'roles: expected at most 100 of 1 to 100 characters, none of them a control character'
+    return `roles: expected ${rolesRule}`
   }
   const start = createdAt ?? new Date().toISOString()
   if (typeof start !== 'string' || !date.test(start)) {

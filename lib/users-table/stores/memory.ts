@@ -20,7 +20,7 @@ export function memoryUsers(
 }
 
 interface Entry {
-  /** The place in the order in which users were created. */
+  /** A number, which is larger for a user who was created later. */
   readonly at: number
   row: Users.UserRow
   identities: readonly Users.UserIdentity[]

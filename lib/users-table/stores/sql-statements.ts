@@ -24,7 +24,8 @@ export function sqlStatements(prefix: string) {
   }
   /**
    * Locks the user, and then what it has: rows that were deleted while this statement has waited are skipped, although its
-   * snapshot shows them. $2 is {@link WaysIn} as JSON, or null. `rest` are the conditions for what is left.
+   * snapshot shows them. $2 is {@link WaysIn} as JSON, or null.
+   * @param mine - the condition for the row that is removed
    */
   const removal = (table: string, mine: string): string => `
 WITH owner AS MATERIALIZED (SELECT id, password FROM ${users} WHERE id = ${id} FOR UPDATE),

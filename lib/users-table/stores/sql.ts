@@ -27,7 +27,7 @@ export function sqlUsers(options: SqlOptions): UserStoreFactory {
   return { prefix, isLocal: false, open: () => store }
 }
 
-/** A page begins behind the time, in microseconds, and the id of the last user of the one before. */
+/** The cursor of a list: when the last user of the page before was created, in microseconds, and the id of that user. */
 const cursor = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z)\.([\da-f-]{36})$/
 
 function storeOver(rows: RowsOf, prefix: string): UserStore {

@@ -10,7 +10,7 @@ export function userStoreSuite(make: MakeStore<UserStoreFactory>): readonly Stor
   return storeCasesOf(make, cases)
 }
 
-const [issuer, old] = ['https://issuer.example', 'https://old.example']
+const [issuer, old] = ['https://issuer.example', 'https://issuer.example/old']
 const identityOf = (subject: string, of = issuer) => ({ provider: 'corp', issuer: of, subject })
 const ways = { password: true, passkeys: true, issuers: [issuer] }
 const none = { password: null, name: null, roles: [], columns: {} }
@@ -63,8 +63,10 @@ const cases: Cases<UserStore> = {
         assert.deepEqual(await find, row)
       assert.equal(await store.findByIdentity(old, subject), null)
       assert.equal((await other.identities(user.id))[0]?.subject, subject)
-      ;(Object(row) as { roles: string[] }).roles.splice(0)
-      assert.deepEqual((await store.find(user.id))?.roles, user.roles, 'results are copies')
+      for (const result of [row, await store.find(user.id)]) {
+        ;(Object(result) as { roles: string[] }).roles.splice(0)
+        assert.deepEqual((await store.find(user.id))?.roles, user.roles, 'results are copies')
+      }
     }
     assert.deepEqual([await store.find(newId()), await store.findByEmail('x')], [null, null])
   },
@@ -101,7 +103,8 @@ const cases: Cases<UserStore> = {
     assert.equal(await store.swap(id, { secondFactor: 'f' }, { secondFactor: null }), true)
     const move = { email: taken.email, password: 'c' }
     assert.equal(await store.swap(id, move, { email, password: 'a' }), false, 'it is taken')
-    assert.equal(await store.swap(newId(), { password: 'a' }, { password: null }), false)
+    for (const other of [newId(), id])
+      assert.equal(await store.swap(other, { password: 'z' }, { password: null }), false)
     assert.deepEqual(await other.find(id), { ...row, password: 'a', secondFactor: 'f' })
     const swaps = byTurns(store, other).map((each, at) =>
       each.swap(id, { password: `${at}` }, { password: 'a' }),
@@ -116,10 +119,16 @@ const cases: Cases<UserStore> = {
   async 'a user is changed, disabled and removed'(store, other) {
     const row = await kept(store, { name: 'a', roles: ['x'] })
     const { id } = row
-    const changes = [{ roles: [] }, { name: null }, {}]
-    for (const each of changes) assert.equal(await other.update(id, { ...each, columns: {} }), true)
+    const [roles, name] = [['y', 'x'], null]
+    for (const [change, wanted] of [
+      [{ roles }, { roles }],
+      [{ name }, { roles, name }],
+      [{}, { roles, name }],
+    ]) {
+      assert.equal(await other.update(id, { ...change, columns: {} }), true)
+      assert.deepEqual(await store.find(id), { ...row, ...wanted })
+    }
     assert.equal(await store.update(newId(), { name: 'b', columns: {} }), false)
-    assert.deepEqual(await other.find(id), { ...row, name: null, roles: [] })
     for (const [to, isChanged] of [
       [true, true],
       [true, false],
@@ -129,7 +138,7 @@ const cases: Cases<UserStore> = {
       assert.equal(await store.setDisabled(id, to), isChanged)
     assert.equal(await store.setDisabled(newId(), true), null)
     await store.setDisabled(id, true)
-    assert.ok((await other.find(id))?.disabledAt instanceof Date)
+    assert.ok((await other.findByEmail(String(row.email)))?.disabledAt instanceof Date, 'and found')
     const [identity, passkey] = [identityOf(id), passkeyOf(id)]
     assert.deepEqual(
       [await store.link(id, identity), await store.addPasskey(id, passkey)],
@@ -145,22 +154,32 @@ const cases: Cases<UserStore> = {
   },
 
   async 'an identity and a passkey belong to one user and are never moved'(store, other) {
-    const [one, two] = [await kept(store), await kept(store)]
+    const password = 'x'
+    const [one, two] = [await kept(store, { password }), await kept(store, { password })]
     const passkey = passkeyOf(one.id)
     const identity = identityOf(newId())
     const links = [await store.link(one.id, identity), await other.link(two.id, identity)]
     assert.deepEqual([...links, await other.link(one.id, identity)], [true, false, true])
+    assert.equal((await store.findByIdentity(issuer, identity.subject))?.id, one.id)
     assert.equal((await store.identities(one.id)).length, 1)
     assert.equal(await store.unlink(two.id, issuer, identity.subject, ways), 'unknown')
     const added = [await store.addPasskey(one.id, passkey), await other.addPasskey(two.id, passkey)]
     assert.deepEqual(added, [true, false])
     assert.deepEqual([await other.passkeys(one.id), await store.passkeys(two.id)], [[passkey], []])
-    assert.equal(await store.swapPasskey(two.id, { ...passkey, counter: 1 }, passkey), false)
+    for (const none of [two.id, newId()]) {
+      assert.equal(await store.swapPasskey(none, { ...passkey, counter: 1 }, passkey), false)
+      assert.equal(await store.removePasskey(none, passkey.id, null), 'unknown')
+    }
     const swaps = byTurns(store, other).map((each, at) =>
       each.swapPasskey(one.id, { ...passkey, counter: at + 1 }, passkey),
     )
     assert.equal(await count(swaps, true), 1)
-    assert.equal(await store.removePasskey(two.id, passkey.id, null), 'unknown')
+    assert.equal(await store.swapPasskey(one.id, { ...passkey, counter: 9 }, passkey), false)
+    await store.addPasskey(one.id, passkeyOf(`${one.id} later`))
+    const [first, ...others] = await other.passkeys(one.id)
+    assert.deepEqual([first?.id, others.length], [passkey.id, 1])
+    ;(Object(first) as { used: string[] }).used.splice(0)
+    assert.deepEqual((await other.passkeys(one.id))[0]?.used, passkey.used, 'results are copies')
   },
 
   async 'the last way in is not removed, whatever is removed at once'(store, other) {
@@ -185,7 +204,11 @@ const cases: Cases<UserStore> = {
       'last',
       'its other provider is not configured',
     )
+    await store.link(id, identityOf(`${id} 2`, old))
+    assert.equal(await store.unlink(id, old, `${id} 2`, { ...less, issuers: [] }), 'last')
     assert.equal(await store.unlink(id, issuer, id, { ...less, issuers: [old] }), 'removed')
+    assert.equal(await store.findByIdentity(issuer, id), null, 'that of the other issuer stays')
+    assert.equal(await store.unlink(id, old, `${id} 2`, ways), 'removed')
     assert.equal(await store.unlink(id, old, id, ways), 'removed', 'there is a password')
     await store.addPasskey(id, passkeyOf(id))
     assert.equal(await store.removePasskey(id, id, less), 'last')
@@ -202,12 +225,13 @@ const cases: Cases<UserStore> = {
       assert.equal(await one.find(id), null, 'prefixes are told apart')
       await sleep(5)
     }
-    const [a1, a2, ab3, , b] = emails
+    const [a1, a2, ab3, b4, b] = emails
     for (const [filter, wanted] of [
       [{}, emails.toReversed()],
       [{ email: 'a' }, [a2, a1, ab3]],
       [{ email: 'a_' }, [a1]],
       [{ email: 'a%' }, [a2]],
+      [{ email: 'b' }, [b4, b]],
       [{ email: 'zz' }, []],
       [{ disabled: true }, [a2]],
       [{ disabled: false, role: '0' }, [b, ab3, a1]],
@@ -216,6 +240,7 @@ const cases: Cases<UserStore> = {
       let after: string | null | undefined
       for (; after !== null && found.length < 9;) {
         const page = await store.list({ limit: 2, ...filter, after })
+        assert.ok(page.users.length > 0 || !after, 'there is a next page')
         found.push(...page.users.map(({ email }) => email))
         after = page.next
       }

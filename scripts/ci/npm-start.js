@@ -14,7 +14,7 @@ for await (const data of demo.stdout) {
   output += data
   const [address] = /http:\/\/127\.0\.0\.1:\d+/.exec(output) ?? []
   if (address === undefined || isRight) continue
-  const body = new URLSearchParams('username=alice&password=wrong')
+  const body = new URLSearchParams('email=alice@example.org&password=wrong')
   const { status } = await fetch(`${address}/login`, { method: 'POST', body })
   isRight = status === 401
   demo.kill()

@@ -1,4 +1,4 @@
-// program: docs
+// program: its own
 // Runs the lines of the guides about key sets, section by section, as an operator would.
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'

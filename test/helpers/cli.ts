@@ -68,9 +68,9 @@ export async function cli(
     stdin = piped(),
     env = {},
     stdout = new Written(),
-  }: { stdin?: Input; env?: Record<string, string>; stdout?: Written } = {},
+    stderr = new Written(),
+  }: { stdin?: Input; env?: Record<string, string>; stdout?: Written; stderr?: Written } = {},
 ): Promise<Ran> {
-  const stderr = new Written()
   const args = typeof words === 'string' ? words.split(' ').filter((word) => word !== '') : words
   // Test files that load now look for programs on PATH.
   await Promise.resolve()

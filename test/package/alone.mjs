@@ -5,7 +5,7 @@
 //   node alone.mjs sessions esm    one; the stores are also tried in the Redis and PostgreSQL of REDIS_URL and DATABASE_URL
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -78,6 +78,23 @@ const uses = {
     })
   },
 
+  async users({ memoryUsers, sqlUsers }) {
+    await withStores([memoryUsers, null, sqlUsers], async (store) => {
+      const id = randomUUID()
+      const email = `${id}@shop.example`
+      const row = { id, email, name: 'Alice', roles: ['admin'], password: null, columns: {} }
+      const identity = { provider: 'corp', issuer: 'https://corp.example', subject: id }
+      assert.equal((await store.create(row, identity)).email, email)
+      assert.equal(await store.create({ ...row, id: randomUUID() }, null), null)
+      assert.equal(await store.setDisabled(id, true), true)
+      assert.ok((await store.findByIdentity(identity.issuer, id)).disabledAt instanceof Date)
+      const ways = { password: true, passkeys: true, issuers: [identity.issuer] }
+      assert.equal(await store.unlink(id, identity.issuer, id, ways), 'last')
+      assert.equal((await store.list({ limit: 1, email })).users.length, 1)
+      assert.equal(await store.remove(id), true)
+    })
+  },
+
   async testing({ actingAs, apiKeyStoreSuite, authAttacks, authnTesting }) {
     const { memoryApiKeys } = require('fastify-authn/api-keys')
     for (const { run } of apiKeyStoreSuite((prefix) => memoryApiKeys({ prefix }))) await run()
@@ -121,7 +138,7 @@ const uses = {
 /** Gives each store to a function: that of the memory, and those of the servers that the environment names. */
 async function withStores([memory, redis, sql], work) {
   await work(memory({ prefix: 'shop' }).open('default'))
-  if (REDIS_URL) {
+  if (REDIS_URL && redis !== null) {
     const client = new (require('ioredis').Redis)(REDIS_URL)
     await work(redis(client, { prefix: 'shop' }).open('default')).finally(() => client.disconnect())
   }

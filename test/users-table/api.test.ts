@@ -1,4 +1,5 @@
 // app.authn.users: find, list, create, change and remove users, and what the table takes.
+import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import { channels, type UserEvent, type Users } from '../../lib/index.js'
 import { memoryUsers } from '../../lib/users-table/index.js'
@@ -33,6 +34,8 @@ t.test('a user is created, found, changed and removed', async (t) => {
   for (const hidden of ['password', 'secondFactor']) t.notOk(hidden in (made ?? {}), hidden)
   for (const none of [id.toUpperCase(), '1', 'dora', '']) t.equal(await users.find(none), null)
   t.equal(await users.findByEmail('nobody'), null)
+  t.strictSame(await users.identities(randomUUID()), [])
+  t.strictSame(await users.list({ role: 'a\0' }), { users: [], next: null })
   t.equal(await users.create({ email: 'dora@bücher.EXAMPLE' }, null), null, 'the address is taken')
 
   const headers = await enter(email)

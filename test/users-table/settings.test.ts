@@ -1,12 +1,14 @@
 // What startup accepts beside the option `users`, and what the app gives itself.
+import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { authn, type AuthnOptions } from '../../lib/index.js'
 import { memoryUsers } from '../../lib/users-table/index.js'
 import { newPassword, pages } from '../helpers/accounts.js'
-import { appWith, basic, cost, fastify, secret } from '../helpers/app.js'
+import { appWith, basic, cost, fastify, logLines, secret } from '../helpers/app.js'
 import { clientOver, sessionOf } from '../helpers/client.js'
 import { everyOptionIsNamed, failureWith } from '../helpers/options.js'
 import { origin } from '../helpers/passkeys.js'
+import { setNodeEnv } from '../helpers/environment.js'
 import { key } from '../helpers/second-factor.js'
 import { usersApp } from '../helpers/users-app.js'
 
@@ -121,6 +123,16 @@ t.test('what the app gives itself takes precedence, and is called on its object'
   const headers = await enter('dora@example.com')
   t.match((await app.inject({ url: '/passkeys', headers })).json(), { passkeys: [] })
   t.match(asked, [{ email: 'dora@example.com' }])
+})
+
+t.test('users in memory are a warning in production', async (t) => {
+  setNodeEnv(t, 'production')
+  const { lines, stream } = logLines()
+  const app = fastify(t, { logger: { stream } })
+  const jwt = { secret: randomBytes(64).toString('base64url') }
+  await app.register(authn, { users: { store: memoryUsers() }, jwt } as unknown as AuthnOptions)
+  const told = lines.filter(({ level }) => level === 40).map(({ msg }) => String(msg))
+  t.match(told, [/memory of this process/])
 })
 
 t.test('Basic alone', async (t) => {

@@ -7,7 +7,7 @@ import { sqlApiKeys } from '../../../lib/api-keys/index.js'
 import { sqlSessions } from '../../../lib/sessions/index.js'
 import { newSession } from '../../../lib/testing/stores/suite.js'
 import { sqlUsers } from '../../../lib/users-table/index.js'
-import { cli, cliProcess, FakeTerminal, piped } from '../../helpers/cli.js'
+import { cli, cliProcess, FakeTerminal, piped, Written } from '../../helpers/cli.js'
 import { postgresServer } from '../../helpers/postgres-server.js'
 import { unlessFound } from '../../helpers/programs.js'
 
@@ -105,7 +105,7 @@ t.test('users in PostgreSQL', { skip }, async (t) => {
   await t.test('disable, enable and remove work without the tables of others', async (t) => {
     t.match(await json(`disable ${email}`), { sessions: null })
     t.ok((await store.findByEmail(email))?.disabledAt)
-    t.match((await run('list --disabled')).stdout, email)
+    t.match((await run('list --disabled')).stdout, new RegExp(`${email} .*disabled 20`))
     t.match(await run(`enable ${email}`), { exit: 0, stderr: /not in this database/ })
     t.equal((await store.findByEmail(email))?.disabledAt, null)
     t.match(await json('remove bob@example.com'), { sessions: null, apiKeys: null })
@@ -191,6 +191,16 @@ t.test('users in PostgreSQL', { skip }, async (t) => {
       t.notMatch(stdout + stderr, 'hidden')
       t.equal(await store.findByEmail('good@example.com'), null)
     }
+    const [broken, long] = ['{"email":', `{"name":"${'x'.repeat(2 ** 21)}"}`]
+    for (const [text, reason] of [
+      [broken, /line 2: /],
+      [long, /1 MiB/],
+    ] as const) {
+      const name = file()
+      writeFileSync(name, `{"email":"good@example.com"}\n${text}`)
+      t.match(await run(`import ${name}`), { exit: 1, stderr: reason })
+      t.equal(await store.findByEmail('good@example.com'), null)
+    }
     const twice = { ...address, identities: [other] }
     for (const again of [address, { email: 'x@example.com', identities: [other] }]) {
       t.match(await json(`import ${file(twice, again)}`), { wrong: 1, imported: 0 })
@@ -259,5 +269,8 @@ t.test('users in PostgreSQL', { skip }, async (t) => {
     )
     await pool.query('DROP TRIGGER away ON shop_users')
     t.match(await json(`import ${file(...many)}`), { imported: 1500, present: 1000 })
+    const stderr = Object.assign(new Written(), { isTTY: true })
+    t.match(await cli(`users import ${file(...many)} --prefix shop`, { env, stderr }), { exit: 0 })
+    for (const words of ['2500 lines checked', '2500 lines stored']) t.match(stderr.text, words)
   })
 })

@@ -69,6 +69,10 @@ export async function usersApp(t: Test, users: object = {}, options: object = {}
   app.get('/me', { config: { auth: true } }, (request) => request.user)
   app.get('/basic', { config: { auth: { use: 'basic' } } }, (request) => request.user)
   app.get('/key', { config: { auth: { use: 'apiKey' } } }, (request) => request.user)
+  app.post('/support/passkeys', async (request) => {
+    const { id } = request.body as { id: string }
+    return { removed: await app.authn.passkeys.removeAll(id, request) }
+  })
   await app.ready()
   const listen = (event: UserEvent) => void events.push(event)
   channels.user.subscribe(listen)

@@ -1,8 +1,18 @@
 // An address is one name at a login, however it is spelled: failures are counted for the user.
 import t from 'tap'
 import { newPassword } from '../helpers/accounts.js'
+import { bearer } from '../helpers/app.js'
 import { answerOf } from '../helpers/client.js'
 import { usersApp } from '../helpers/users-app.js'
+
+t.test('a token for what is no id and no address is rejected', async (t) => {
+  const { app, create, me } = await usersApp(t)
+  const id = await create('dora@example.com')
+  const statusOf = async (sub: string | number) => me(bearer(app.jwtService.generateToken(sub)))
+  t.equal(await statusOf(id), 200)
+  for (const sub of [7, 'dora', `${id} `, id.toUpperCase()])
+    t.equal(await statusOf(sub), 401, String(sub))
+})
 
 t.test('guesses are counted for a user, and not for a spelling', async (t) => {
   const throttle = { perUsername: 3, perAddress: 1000 }

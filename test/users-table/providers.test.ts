@@ -103,7 +103,7 @@ t.test('where another first login, or a sign-up, comes between', async (t) => {
 })
 
 t.test('users see and remove their accounts at providers, but never the last way in', async (t) => {
-  const { app, provide, connect, send, addPasskey, store, create, enter } = await usersApp(t)
+  const { app, provide, connect, send, post, addPasskey, store, create, enter } = await usersApp(t)
   const { headers } = await provide('1', verified)
   await connect(headers, '2', 'club')
   const listed = await app.inject({ url: '/identities', headers })
@@ -148,6 +148,14 @@ t.test('users see and remove their accounts at providers, but never the last way
   const { id: owner } = (await app.inject({ url: '/me', headers: inside })).json<{ id: string }>()
   await store.link(owner, { provider: 'corp', ...only })
   t.equal(await send('/passkeys/remove', { id: passkeys[0]?.id }, inside), '204')
+  await addPasskey(inside)
+  await store.unlink(owner, only.issuer, only.subject, {
+    password: false,
+    passkeys: true,
+    issuers: [],
+  })
+  const bySupport = await post('/support/passkeys', { id: owner })
+  t.strictSame(bySupport.json(), { removed: 1 }, 'the last way in too')
 
   await create('erik@example.com')
   const withPassword = await enter('erik@example.com')

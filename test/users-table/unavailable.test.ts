@@ -3,7 +3,11 @@ import t from 'tap'
 import { newPassword } from '../helpers/accounts.js'
 import { answerOf } from '../helpers/client.js'
 import { usersApp, watchedStore } from '../helpers/users-app.js'
-import type { AuthenticationErrorLike, UserStore } from '../../lib/index.js'
+import {
+  AuthenticationError,
+  type AuthenticationErrorLike,
+  type UserStore,
+} from '../../lib/index.js'
 
 const failing = () => {
   let error: unknown = null
@@ -81,6 +85,12 @@ t.test('what an ORM says around the error of its driver is not logged', async (t
   t.strictSame(await answers(ofOrm), [away, rejected, away])
   t.strictSame(await answers([{}, 'text', new TypeError('no method')]), [away, away, rejected])
   t.strictSame(await answers([{ code: '22001' }]), [rejected], 'an error without a message')
+  const own = new AuthenticationError('Closed.', { code: 'ERR_AUTH_TOO_MANY_ATTEMPTS' })
+  t.strictSame(
+    await answers([own]),
+    ['401 ERR_AUTH_INVALID_CREDENTIALS'],
+    'a user whom the store rejects',
+  )
   t.notOk(lines.some((line) => line.includes('a secret')))
 })
 

@@ -165,6 +165,8 @@ t.test('users in PostgreSQL', { skip }, async (t) => {
       { ...address, passwordHash: '$2b$31$' + hash.slice(7) },
       { ...address, name: 'hidden\n' },
       { ...address, roles: 'hidden' },
+      { ...address, name: 'hidden \ufffd' },
+      { ...address, identities: 'hidden' },
       { ...address, roles: [''] },
       { ...address, createdAt: 'hidden' },
       { ...address, createdAt: '2024-02-30' },
@@ -238,6 +240,7 @@ t.test('users in PostgreSQL', { skip }, async (t) => {
     const at = new Date('2020-01-02T03:04:05.678Z')
     const found = await store.findByIdentity(google.issuer, google.subject)
     t.match(found, { email: null, createdAt: at, plan: 'free' })
+    t.match((await run('list')).stdout, /no address/)
     t.match(await store.find(uuid.toLowerCase()), { createdAt: new Date('2020-01-02') })
     t.match(await json(`import ${file(...lines)}`), { ok: true, imported: 0, present: 3 })
 

@@ -72,6 +72,10 @@ export interface Feature {
   readonly issueTokens?: IssueTokens
   /** Whether a login by its means can meet the mark `mfa`. */
   readonly givesMfa?: boolean | undefined
+  /** Whether each of its logins may begin one session, which needs a store that knows `once`. */
+  readonly beginsOnce?: boolean
+  /** Whether its means alone let a user log in, as far as that is known. */
+  letsIn?(user: object): boolean | Promise<boolean>
   /** Asks users for more than a password. At most one feature has it. */
   readonly secondFactor?: SecondFactor
   /** How users can confirm that it is them: see `lib/login/confirm.ts`. */
@@ -163,7 +167,7 @@ export interface Confirmation {
   }
 }
 
-type Proved = Pick<FinishedLogin, 'user' | 'confirm' | 'use'>
+type Proved = Pick<FinishedLogin, 'user' | 'confirm' | 'use' | 'began' | 'once'>
 
 /** A session of the user of a request, and what it has proved. */
 export interface Own {

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
-import type { AccountsOptions, NewAccount } from './accounts.js'
+import type { AccountsOptions } from './accounts.js'
+import type { NewAccount } from './mail.js'
 import type { ApiKeysOptions } from './api-keys.js'
 import type { OfRegistration } from './events.js'
 import type { LoginOptions } from './login.js'
@@ -247,7 +248,7 @@ export interface UserEvent extends OfRegistration {
   readonly request: FastifyRequest | null
 }
 
-declare module './accounts.js' {
+declare module './mail.js' {
   interface NewAccount {
     /** What an admin has given to an invited user by the admin API of the option `users`. */
     readonly admin?: Partial<

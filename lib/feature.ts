@@ -152,7 +152,7 @@ export interface Confirmation {
   readonly name: Guessed | `provider:${string}`
   /** The methods that it proves (RFC 8176). Without `mfa`, it does not make a session fresh that is `mfa`. */
   readonly amr: readonly string[]
-  isOffered(own: Own): boolean | Promise<boolean>
+  isOffered(own: Own, request: FastifyRequest): boolean | Promise<boolean>
   /** Missing where the user has to leave the page for it. */
   readonly proves?: {
     /** The members of the body, by which it is chosen. */
@@ -167,7 +167,7 @@ export interface Confirmation {
   }
 }
 
-type Proved = Pick<FinishedLogin, 'user' | 'confirm' | 'use' | 'began' | 'once'>
+type Proved = Pick<FinishedLogin, 'user' | 'confirm' | 'use' | 'once'>
 
 /** A session of the user of a request, and what it has proved. */
 export interface Own {

@@ -65,7 +65,7 @@ export const signUp: Handle = async (tools, body, request, reply) => {
     const account = await tools.find(email, request, findForLogin).catch(asUnknown(request))
     if (account !== null && refused.has(account.user)) return undefined
     if (account !== null) return tools.sendReset('account-exists', account, request)
-    if (!(await mails.hasRoom(mails.limits.mailbox(email), request, 'sign-up'))) return undefined
+    if (!(await mails.hasRoom(request, 'sign-up', mails.limits.mailbox(email)))) return undefined
     return mails.send(request, 'sign-up', email, null, tools.links.make('sign-up', { email }))
   })
   return accepted(reply)
@@ -174,7 +174,7 @@ export const changeEmail: Handle = async (tools, body, request, reply) => {
     const wayOut = await tools.resetLink(account, request)
     // The owner of a taken address gets none: any user could request it again and again.
     const confirms =
-      !isTaken && (await mails.hasRoom(limits.newMailbox(email), request, 'email-confirm'))
+      !isTaken && (await mails.hasRoom(request, 'email-confirm', limits.newMailbox(email)))
     await Promise.all([
       confirms && mails.send(request, 'email-confirm', email, user, link),
       // Sent in both cases: otherwise it would tell the user which addresses have accounts.

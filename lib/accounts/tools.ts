@@ -171,7 +171,7 @@ export class AccountTools extends StoredAccounts {
       values.email,
       await this.subOf(account, request, noClaims),
     )
-    if (await this.mails.hasRoom(quota, request, sent))
+    if (await this.mails.hasRoom(request, sent, quota))
       await this.mails.send(request, sent, values.email, user, link ?? {})
   }
 

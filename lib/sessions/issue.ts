@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { digestOf } from '../common/digest.js'
+import { shortened } from '../http/shortened.js'
 import { faultOf, rejection } from '../errors/errors.js'
 import { channelOf } from '../events.js'
 import { issuedAfter, issuedAt, type OwnClaims } from '../login/token.js'
@@ -89,17 +90,6 @@ export async function beginSession(
 export function reportRevoked(of: SessionTools, request: FastifyRequest, sid: string, sub: string) {
   const what = { sid, sub, everywhere: false, revoked: 1, registration: of.registration }
   channelOf('logout').publish({ request, authenticator: 'login', ...what })
-}
-
-/**
- * Drops what databases reject: control characters, and half of a surrogate pair. A Unix socket and a closed connection
- * have no address, whatever Fastify's types say.
- */
-function shortened(text = '', most: number): string {
-  return text
-    .replace(/\p{Cc}/gu, '')
-    .slice(0, most)
-    .toWellFormed()
 }
 
 /** How the user of a session has authenticated: what its store has in `data` of it. */

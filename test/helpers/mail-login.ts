@@ -1,3 +1,4 @@
+import type { FastifyPluginAsync } from 'fastify'
 import type { Test } from 'tap'
 import type { AccountMail, AuthnOptions } from '../../lib/index.js'
 import type { MailLoginOptions } from '../../types/mail-login.js'
@@ -24,8 +25,11 @@ export async function mailApp(
   mailLogin: true | MailLoginOptions<AccountUser> = true,
   options: Options = {},
   accounts: Parameters<typeof accountsApp>[1] = {},
+  plugin?: FastifyPluginAsync,
 ) {
-  const app = await accountsApp(t, accounts, { mailLogin, ...options } as Options)
+  const app = await accountsApp(t, accounts, { mailLogin, ...options } as Options, (app) =>
+    plugin === undefined ? undefined : app.register(plugin),
+  )
   const ask = async (email = alice, headers = {}) =>
     bodyOf(await app.post('/login/mail', { email }, headers)) as unknown as Asked
   const finish = (body: object, headers = {}) => app.send('/login/mail/finish', body, headers)

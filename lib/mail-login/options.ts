@@ -1,5 +1,5 @@
 import * as Type from '@sinclair/typebox/type'
-import { anyFunction, flag, optional, options, whole } from '../options/check.js'
+import { anyFunction, flag, options, whole } from '../options/check.js'
 import { withDefaults } from '../options/defaults.js'
 import { secretsSchema } from '../options/jwt-schemas.js'
 import type { MailLoginOptions } from '../../types/mail-login.js'

@@ -111,7 +111,7 @@ export class MailLoginTools {
   async accepts({ user, hasPassword }: Account, request: FastifyRequest): Promise<boolean> {
     const { given, isOpen } = this.resolved
     if (given.accept === undefined) return isOpen || hasPassword
-    const ask = askApp<unknown>('ERR_AUTH_MAIL_LOGIN', () => given.accept?.(user as never, request))
+    const ask = askApp<unknown>('ERR_AUTH_MAIL_LOGIN', () => given.accept?.(user, request))
     return (await withUserTimeout(ask, this.registration.options.userServiceTimeout)) === true
   }
 

@@ -27,7 +27,7 @@ export async function mailApp(
   accounts: Parameters<typeof accountsApp>[1] = {},
   plugin?: FastifyPluginAsync,
 ) {
-  const app = await accountsApp(t, accounts, { mailLogin, ...options } as Options, (app) =>
+  const app = await accountsApp(t, accounts, { mailLogin, ...options }, (app) =>
     plugin === undefined ? undefined : app.register(plugin),
   )
   const ask = async (email = alice, headers = {}) =>

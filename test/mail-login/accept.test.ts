@@ -2,7 +2,7 @@
 import t from 'tap'
 import { AuthenticationError } from '../../lib/index.js'
 import { accountsOver, hash } from '../helpers/accounts.js'
-import { alice, expired, mailApp, type LogInMail } from '../helpers/mail-login.js'
+import { alice, expired, mailApp } from '../helpers/mail-login.js'
 
 t.test(
   'users whom `accept` rejects get no e-mail, and neither link nor code of one works',
@@ -49,7 +49,7 @@ t.test('`accept` is a method, and has the time of the user service', async (t) =
       return email === this.#who
     }
   }
-  const app = await mailApp(t, Object.assign(new Rules(), { code: true }) as never)
+  const app = await mailApp(t, Object.assign(new Rules(), { code: true }))
   t.match(await app.asked(), { mail: { code: /^\d{6}$/ } })
   let isSlow = false
   const accept = () => (isSlow ? new Promise<boolean>(() => undefined) : true)
@@ -83,5 +83,5 @@ t.test('without codes, an e-mail has its link alone', async (t) => {
   const { token, mail } = await asked()
   t.notOk('code' in mail)
   t.equal(await finish({ token, code: '123456' }), expired)
-  t.equal(await finish({ token: (mail as LogInMail).token }), '200 tokens')
+  t.equal(await finish({ token: mail.token }), '200 tokens')
 })

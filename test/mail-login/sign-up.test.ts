@@ -5,7 +5,7 @@ import { memoryUsers } from '../../lib/users-table/index.js'
 import { newPassword } from '../helpers/accounts.js'
 import { bearer, cost, fastify, secret } from '../helpers/app.js'
 import { bodyOf, clientOver } from '../helpers/client.js'
-import { alice, expired, mailApp, wrong, type LogInMail } from '../helpers/mail-login.js'
+import { expired, mailApp, wrong, type LogInMail } from '../helpers/mail-login.js'
 import { breakable, claimsOf, eventsOf, heldStore, pairOf } from '../helpers/sessions.js'
 
 const dora = 'dora@example.com'

@@ -25,7 +25,7 @@ t.test('startup fails for a wrong option, and the error names it', async (t) => 
     t.match(
       await errorOf(t, value),
       { code: 'ERR_AUTH_OPTION', message: /mailLogin/ },
-      String(value),
+      JSON.stringify(value),
     )
 })
 

@@ -47,7 +47,7 @@ const isAdmin = ({ url }: Row): boolean => url.startsWith('/admin/')
 const withForms = (app: FastifyInstance): unknown => app.register(formbody)
 
 overBoth('pages of other sites can use none of them with cookies', async (t, table) => {
-  t.equal(documented.length, 9)
+  t.equal(documented.length, 10)
   const { posts, post, enter, stored, asked, lines } = await wholeApp(t, {}, {}, table)
   const failures = eventsOf(t, 'failure')
   const jar = await enter()

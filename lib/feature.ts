@@ -74,6 +74,8 @@ export interface Feature {
   readonly givesMfa?: boolean | undefined
   /** Whether each of its logins may begin one session, which needs a store that knows `once`. */
   readonly beginsOnce?: boolean
+  /** Whether users log in by its means where the app has no passwords: with `login.passwords: false`. */
+  readonly replacesPasswords?: boolean
   /** Whether its means alone let a user log in, as far as that is known. */
   letsIn?(user: object): boolean | Promise<boolean>
   /** Asks users for more than a password. At most one feature has it. */

@@ -7,7 +7,7 @@ export interface MailLoginOptions<Stored extends object = StoredUser> {
   /**
    * Whether a user may log in by an e-mail, since whoever reads the mailbox gets in: such as `(user) => !user.isAdmin`. Asked
    * before an e-mail is sent, and again when its link or code comes. Anything but `true` means no. Default: users with a
-   * password; with `signUp`, and with the option `users`, all.
+   * password; with `signUp`, with `login.passwords: false` and with the option `users`, all with an address.
    *
    * @param user - the object that `findByUsername` returned
    * @param request - the request to the route of the plugin

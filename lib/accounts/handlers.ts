@@ -74,7 +74,7 @@ export const finishSignUp = withLink('sign-up', async (claims, ...given) => {
   const [tools, body, request, reply, started] = given
   const { email = '', invitation, admin } = claims
   await requireFree(tools, email, request)
-  const passwordHash = await tools.hash(body.password, email, request)
+  const passwordHash = tools.isPasswordless ? null : await tools.hash(body.password, email, request)
   const account = { email, passwordHash, ...withoutUndefined({ invitation, admin }) }
   const created = await tools.create(account, request, (sub) =>
     tools.mails.limits.forget(email, sub, request),

@@ -42,6 +42,8 @@ const unseen =
 
 /** The accounts of the app, for features that send e-mails to them. */
 export class StoredAccounts {
+  /** Whether users have no passwords, and log in by e-mails. A hash that is stored is of no use then. */
+  readonly isPasswordless: boolean
   readonly #claimsOf: ReturnType<typeof claimsMaker>
 
   constructor(
@@ -50,6 +52,7 @@ export class StoredAccounts {
   ) {
     const login = registration.options.login as ResolvedLogin
     this.#claimsOf = claimsMaker(login, () => [login.subject])
+    this.isPasswordless = registration.features.some((feature) => feature.replacesPasswords)
   }
 
   async find(
@@ -78,7 +81,7 @@ export class StoredAccounts {
       const value = declaredProperty(user, field)
       return typeof value === 'string' ? value : null
     }) as [string | null, string | null]
-    const hasPassword = passwords.hasPassword(user)
+    const hasPassword = !this.isPasswordless && passwords.hasPassword(user)
     const name = email || String(found)
     if (isDeclared(user, emailField))
       return { user, name, values: { email, passwordHash: hash }, hasPassword }

@@ -31,7 +31,7 @@ export function create(context: FeatureContext<ResolvedMailLogin>): Feature {
       'option "mailLogin.signUp": found true beside "accounts.signUp: false", by which new accounts need an invitation. Leave one of them out.',
     )
   }
-  const isForAll = signUp || 'users' in resolvedBefore
+  const isForAll = signUp || !hasPasswords || 'users' in resolvedBefore
   const settings = { ...resolved, signUp, isOpen: isForAll, url }
   const route = urlOf(app, belowLogin(path, 'mail'))
   const quotas = { limits: others.limits, linkExpiry: resolved.expiresIn }
@@ -41,6 +41,7 @@ export function create(context: FeatureContext<ResolvedMailLogin>): Feature {
   return {
     name: 'mailLogin',
     beginsOnce: true,
+    replacesPasswords: !hasPasswords,
     letsIn(user) {
       const { values, hasPassword } = tools.accounts.accountOf(user, '')
       return accept === undefined && Boolean(values.email) && (isForAll || hasPassword)
@@ -51,7 +52,9 @@ export function create(context: FeatureContext<ResolvedMailLogin>): Feature {
         amr: ['otp'],
         async isOffered({ user, sub }, request) {
           const account = tools.accounts.accountOf(user, sub)
-          return Boolean(account.values.email) && (await tools.accepts(account, request))
+          // What fails is told where an e-mail is asked for.
+          const accepts = () => tools.accepts(account, request).catch(() => false)
+          return Boolean(account.values.email) && accepts()
         },
         proves: {
           body: shown,

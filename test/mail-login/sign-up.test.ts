@@ -190,3 +190,30 @@ t.test('accounts at providers and passkeys are not the last way in beside an e-m
     t.equal((await post('/identities/remove', body, { cookie })).statusCode, status)
   }
 })
+
+t.test(
+  'without passwords, an invitation and a sign-up ask for none, and no route takes one',
+  async (t) => {
+    const { app, store, post, sent, logIn, me } = await withoutPasswords(t, {
+      accounts: {
+        url: 'https://shop.example/account',
+        sendMail: (mail: AccountMail) => void sent.push(mail),
+        signUp: false,
+        remove: true,
+      },
+    })
+    for (const url of ['forgot', 'reset', 'set', 'change'])
+      t.equal((await post(`/password/${url}`, {})).statusCode, 404, url)
+    app.addHook
+    await app.authn.accounts.invite(dora, { lang: 'en' } as never)
+    const { token = '' } = sent.splice(0)[0] ?? {}
+    const response = await post('/sign-up/finish', { token })
+    t.equal(response.statusCode, 200, response.body)
+    const again = await logIn()
+    const headers = bearer(bodyOf(again).token)
+    t.equal(await me(headers), 200)
+    const { id = '' } = (await store.findByEmail(dora)) ?? {}
+    await store.swap(id, { password: 'imported' }, { password: null })
+    t.equal((await post('/account/delete', {}, headers)).statusCode, 204, 'a fresh login is enough')
+  },
+)

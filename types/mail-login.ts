@@ -43,16 +43,6 @@ export interface LogInMail extends MailLink {
   readonly userAgent: string
 }
 
-/** The body of the 202 of `POST /login/mail`. */
-export interface AskedMail {
-  /** The token with which the code of the e-mail works. */
-  readonly token: string
-  /** Seconds for which the e-mail works. */
-  readonly expiresIn: number
-  /** Two letters, which the e-mail has too. */
-  readonly sign: string
-}
-
 /** Counts of the logins by e-mail of a registration, since this process has started. */
 export interface MailLoginStats {
   /** Accounts that were created. */

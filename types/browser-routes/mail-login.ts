@@ -10,6 +10,16 @@ export interface MailLoginFields {
   code?: string
 }
 
+/** The `body` of the response to `mailLogin`. */
+export interface AskedMail {
+  /** With it, the code of the e-mail works. */
+  readonly token: string
+  /** Seconds for which the e-mail works. */
+  readonly expiresIn: number
+  /** Two letters, which the e-mail has too. */
+  readonly sign: string
+}
+
 declare module '../browser.js' {
   interface PostBodies {
     /** Sends an e-mail with a link and a code to log in. */

@@ -1,5 +1,5 @@
 // This file names no types of Fastify or Node: pages compile it with those of the DOM alone.
-import type { AskedMail, MailLoginFields } from './browser-routes/mail-login.js'
+import type { MailLoginFields } from './browser-routes/mail-login.js'
 
 /** The options of `createSession`. */
 export interface SessionOptions {
@@ -166,7 +166,7 @@ export interface Session {
   logIn(body?: object): Promise<SessionResult>
   /**
    * Asks for an e-mail with a link and a code to log in. The status is 202 whether or not one is sent, and no session has
-   * begun. The `body` ({@link AskedMail}) has the `token` with which the code works.
+   * begun. The `body`, an `AskedMail`, has the `token` with which the code works.
    *
    * @param email - the address of a mailbox
    */

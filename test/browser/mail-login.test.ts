@@ -1,6 +1,6 @@
 // Logins by an e-mail with a link and a code, as pages and apps use them.
 import t, { type Test } from 'tap'
-import { accountsOver, type AccountUser } from '../helpers/accounts.js'
+import { accountsOver } from '../helpers/accounts.js'
 import { alice, bob, shopOptions, transferRoute } from '../helpers/browser-factors.js'
 import { held, setUp, settle } from '../helpers/browser-session.js'
 import { otherCode, type LogInMail } from '../helpers/mail-login.js'
@@ -14,7 +14,7 @@ const [ask, finish] = ['/login/mail', '/login/mail/finish']
 async function shop(t: Test) {
   const { users, options } = shopOptions('https://shop.example')
   const mails: AccountMail[] = []
-  const { findByUsername: _, ...functions } = accountsOver(users as AccountUser[])
+  const { findByUsername: _, ...functions } = accountsOver(users)
   const sendMail = (mail: AccountMail): void => void mails.push(mail)
   const accounts = { url: 'https://shop.example/account', ...functions, sendMail }
   const all = { ...options, accounts, mailLogin: true } as Partial<AuthnOptions>

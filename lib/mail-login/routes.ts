@@ -28,7 +28,7 @@ export function mailLoginRoutes(login: string, tools: MailLoginTools): PluginRou
   return featureRoutes(tools, {
     option: 'mailLogin',
     authenticator: 'mail',
-    kindOf: () => 'login by e-mail',
+    kindOf: () => 'mail login',
     counts: null,
     logins: [finish],
     open: [

@@ -9,7 +9,7 @@ import type { MailLoginTools } from '../mail-login/tools.js'
 import type { Registration } from '../feature.js'
 import type { ResolvedLogin } from '../options/resolve.js'
 import type { AccountMail } from '../../types/mail.js'
-import type { AskedMail, LogInMail } from '../../types/mail-login.js'
+import type { LogInMail } from '../../types/mail-login.js'
 
 /** The result of `mailLoginWith`. */
 export interface MailLogin {
@@ -69,7 +69,7 @@ export async function mailLoginWith(
       `mailLoginWith: no e-mail was sent to ${email}: it is of no user who may log in by one, or got too many.`,
     )
   }
-  const { token } = response.json<AskedMail>()
+  const { token } = response.json<{ token: string }>()
   const body = isByCode ? { token, code: mail.code } : { token: mail.token }
   const finished = await post(`${url}/finish`, body)
   return { response: finished, headers: sessionOf(finished) }
@@ -100,7 +100,7 @@ export async function mailAttacks(
   const ask = async () => {
     const { response, mail } = await askWith(tools, post, attacks.below('mail'), { email })
     attacks.check('an e-mail to log in', response, [202], 'a hook rejects it')
-    return { asked: response.json<AskedMail>().token, mail }
+    return { asked: response.json<{ token: string }>().token, mail }
   }
   const [one, other] = [await ask(), await ask()]
   if (one.mail === undefined || other.mail === undefined) {

@@ -1,7 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { isAuthenticationError } from '../errors/errors.js'
 import { finishLogin } from '../login/finish.js'
-import { noClaims } from '../login/token.js'
 import { shortened } from '../http/shortened.js'
 import { emailOf } from '../mail/email.js'
 import { loginExpired } from '../tokens/step.js'

@@ -143,7 +143,7 @@ function claimsOf(issuer: string, claims: object, asked: URLSearchParams): Recor
 }
 
 /** The cookies that a response has set, for a request. */
-export function cookiesOf({ cookies }: LightMyRequestResponse): string {
+function cookiesOf({ cookies }: LightMyRequestResponse): string {
   const kept = cookies.filter(({ maxAge }) => maxAge !== 0)
   return kept.map(({ name, value }) => `${name}=${value}`).join('; ')
 }

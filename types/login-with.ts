@@ -3,39 +3,32 @@ import type { StoreResult } from './store-result.js'
 import type { StoredUser } from './user-service.js'
 import type { OfRegistration } from './events.js'
 
-/** Sign-in with an OpenID provider (OpenID Connect Core 1.0, authorization code flow with PKCE): an entry of the option `loginWith`. */
-export interface LoginProviderOptions<Stored extends object = StoredUser> {
-  /**
-   * The identifier of the provider: https, or http to a loopback address, without query, fragment and credentials. It is
-   * compared character by character with the metadata, the ID token and the `iss` of the callback (RFC 9207).
-   */
-  issuer: string
+/** What entries of the option `loginWith` have in common. */
+interface ProviderOptions<Stored extends object, Claims extends Profile, Tokens> {
   /** The name of the app at the provider. */
   clientId: string
-  /** Leave it out for a public client. One that is present and undefined makes startup fail. */
-  clientSecret?: string | undefined
   /**
-   * How the app proves who it is at the token endpoint: in the header or in the body. Default `'basic'`, or `'post'` where
-   * the metadata do not list `client_secret_basic`.
+   * The secret, or a function that returns it: called once for each exchange of a code, within the five seconds of that.
+   * What it throws, or a result that is no string, is a 503. Leave the option out for a public client. One that is present
+   * and undefined makes startup fail.
    */
-  clientAuth?: 'basic' | 'post' | undefined
-  /** The scopes that the app requests (RFC 6749 §3.3), with `openid`. Default `openid profile email`. */
-  scope?: string | undefined
+  clientSecret?: string | (() => string | Promise<string>) | undefined
   /**
    * Returns the name of the user. With it, `userService.findByUsername` finds the user now and at every later request. This
    * function may create the account.
    *
    * Join accounts by `iss` and `sub` together, never by the e-mail alone (OpenID Connect Core §5.7).
    *
-   * @param claims - of the ID token, frozen at any depth; with `userinfo` also those of the UserInfo endpoint
+   * @param claims - what is known of the user, frozen at any depth: claims of the ID token and, with `userinfo`, of the
+   * UserInfo endpoint, or the profile of {@link OAuth2Options.profile}; as {@link claims} has changed them
    * @param tokens - for other APIs of the provider; the plugin neither keeps nor sends them
    * @returns a string or a finite number; null or undefined to reject the login (403)
    * @throws AuthenticationError to reject the login; any other error gives a 500
    */
   username: (
-    claims: IdTokenClaims,
+    claims: Claims,
     request: FastifyRequest,
-    tokens: ProviderTokens,
+    tokens: Tokens,
   ) => string | number | null | undefined | Promise<string | number | null | undefined>
   /**
    * Stores that `iss` and `sub` belong to a user who is logged in, and has asked for it by `POST /login/<name>/link`. It must
@@ -46,11 +39,86 @@ export interface LoginProviderOptions<Stored extends object = StoredUser> {
    * @throws AuthenticationError to reject it; any other error gives a 500. A returned error counts as thrown
    */
   link?(
-    claims: IdTokenClaims,
+    claims: Claims,
     user: Stored,
     request: FastifyRequest,
-    tokens: ProviderTokens,
+    tokens: Tokens,
   ): StoreResult | PromiseLike<StoreResult>
+  /**
+   * Returns the claims that {@link username} and {@link link} get, such as with an `email_verified` that the provider names
+   * otherwise. `iss`, `sub`, `aud`, `exp`, `iat` and `auth_time` stay those of the provider, whatever it returns. `mfa` gets
+   * the claims as they were. Default: they are not changed.
+   *
+   * @param callback - `user`: with {@link responseMode}, the field of that name of the form. Nobody has signed it: whoever
+   * sends the form can write what they like
+   * @throws AuthenticationError to reject the login; any other error gives a 500
+   */
+  claims?(
+    claims: Claims,
+    callback: { readonly user: string | null },
+  ): Readonly<Record<string, unknown>> | Promise<Readonly<Record<string, unknown>>>
+  /**
+   * `'form_post'`: the provider sends the browser back with a form (OAuth 2.0 Form Post Response Mode §2), to `POST
+   * /login/<name>/callback`, which leads it on to the callback. Default: by a redirect.
+   */
+  responseMode?: 'form_post' | undefined
+  /**
+   * The address of the callback, for proxies that change host or path: https, or http to a loopback address, without a
+   * fragment. Default: from `request.protocol`, `request.host` and the path of the route.
+   */
+  redirectUri?: string | undefined
+  /** The address to which a login leads: a path, or one whose origin is in `cookies.trustedOrigins`. Default `/`. */
+  returnTo?: string | undefined
+  /**
+   * The address to which rejections lead, with `error` (the code) and `provider` in the query: a path, or an address whose origin is in
+   * `cookies.trustedOrigins`. Default: none, the rejection is sent as it is.
+   */
+  failureTo?: string | undefined
+  /**
+   * More parameters of the authorization request, such as `prompt`, `login_hint`, `hd` or `max_age`: strings by name, or a
+   * function that returns them. Those that the plugin sets itself are not allowed, nor is `max_age` beside `oauth2`.
+   *
+   * A browser can change all of them. The plugin checks `auth_time` against a `max_age` that is written here; with one of
+   * a function, `username` has to check `claims.auth_time` itself.
+   */
+  authorizationParams?:
+    | Readonly<Record<string, string>>
+    | ((request: FastifyRequest) => Readonly<Record<string, string>>)
+    | undefined
+}
+
+/** Sign-in with an OpenID provider (OpenID Connect Core 1.0, authorization code flow with PKCE): an entry of the option `loginWith`. */
+export interface LoginProviderOptions<Stored extends object = StoredUser> extends ProviderOptions<
+  Stored,
+  IdTokenClaims,
+  ProviderTokens
+> {
+  /**
+   * The identifier of the provider: https, or http to a loopback address, without query, fragment and credentials. It is
+   * compared character by character with the metadata, the ID token and the `iss` of the callback (RFC 9207).
+   *
+   * With `{tenantid}` in it, each tenant has an issuer of its own, with the claim `tid`, a GUID, in that place. Then
+   * {@link tenants} and the addresses of the endpoints are required, since the metadata are not fetched.
+   */
+  issuer: string
+  /**
+   * Says whether the users of a tenant may log in, where `issuer` has `{tenantid}`. Asked for each login and link, after the
+   * ID token was verified. The administrator of a tenant decides what its tokens say, the e-mail too.
+   *
+   * @param tid - a GUID in lower case
+   * @returns `true` to let the user in; anything else rejects the login (403)
+   * @throws AuthenticationError to reject the login; any other error gives a 500
+   */
+  tenants?: ((tid: string) => boolean | Promise<boolean>) | undefined
+  /** Not allowed here: see {@link OAuth2ProviderOptions}. */
+  oauth2?: undefined
+  /**
+   * How the app proves who it is at the token endpoint: in the header or in the body. Default `'basic'`, or `'post'` where
+   * the metadata do not list `client_secret_basic`.
+   */
+  clientAuth?: 'basic' | 'post' | undefined
+  /** The scopes that the app requests (RFC 6749 §3.3), with `openid`. Default `openid profile email`. */
+  scope?: string | undefined
   /**
    * How an ID token says that the user was authenticated with several factors: values of the claim `acr`, or a function of
    * the claims. Then the session meets the mark `mfa`, and no second factor is asked for here. Anything but `true` means
@@ -76,47 +144,75 @@ export interface LoginProviderOptions<Stored extends object = StoredUser> {
   userinfoEndpoint?: string | undefined
   /** The address at which users log out, for `logoutUrl()`. Default: that of the metadata, if there is one. */
   endSessionEndpoint?: string | undefined
-  /**
-   * The address of the callback, for proxies that change host or path: https, or http to a loopback address, without a
-   * fragment. Default: from `request.protocol`, `request.host` and the path of the route.
-   */
-  redirectUri?: string | undefined
-  /** The address to which a login leads: a path, or one whose origin is in `cookies.trustedOrigins`. Default `/`. */
-  returnTo?: string | undefined
-  /**
-   * The address to which rejections lead, with `error` (the code) and `provider` in the query: a path, or an address whose origin is in
-   * `cookies.trustedOrigins`. Default: none, the rejection is sent as it is.
-   */
-  failureTo?: string | undefined
-  /**
-   * More parameters of the authorization request, such as `prompt`, `login_hint`, `hd` or `max_age`: strings by name, or a
-   * function that returns them. Those that the plugin sets itself are not allowed.
-   *
-   * A browser can change all of them. The plugin checks `auth_time` against a `max_age` that is written here; with one of
-   * a function, `username` has to check `claims.auth_time` itself.
-   */
-  authorizationParams?:
-    | Readonly<Record<string, string>>
-    | ((request: FastifyRequest) => Readonly<Record<string, string>>)
-    | undefined
   /** Seconds by which clocks may differ, 0 to 300. Default 30. */
   clockTolerance?: number | undefined
 }
 
-/** Claims of an ID token (OpenID Connect Core §2), and of UserInfo (§5.1). Frozen at any depth. */
-export interface IdTokenClaims {
+/** Sign-in with a provider that has OAuth 2.0 (RFC 6749 §4.1) and a profile, but no ID tokens: an entry of the option `loginWith`. */
+export interface OAuth2ProviderOptions<Stored extends object = StoredUser> extends ProviderOptions<
+  Stored,
+  Profile,
+  OAuth2Tokens
+> {
+  /**
+   * The name under which accounts are stored, so it never changes: https, or http to a loopback address, without query,
+   * fragment and credentials. If the callback has `iss` (RFC 9207), it must be this one, character by character.
+   */
+  issuer: string
+  /** How the app proves who it is at the token endpoint: in the header or in the body. Default `'basic'`. */
+  clientAuth?: 'basic' | 'post' | undefined
+  /** What takes the place of metadata, ID token and UserInfo. */
+  oauth2: OAuth2Options
+}
+
+/** The option `oauth2` of a provider without ID tokens. */
+export interface OAuth2Options {
+  /** The address of the authorization endpoint: https, or http to a loopback address. */
+  authorizationEndpoint: string
+  /** The address at which codes are exchanged: https, or http to a loopback address. */
+  tokenEndpoint: string
+  /** The scopes that the app requests (RFC 6749 §3.3). Default: none, the provider decides. */
+  scope?: string | undefined
+  /**
+   * Reads the profile of the user, within five seconds.
+   *
+   * @param get - fetches JSON with the access token
+   * @returns an object with the `sub` of the user, which never changes: 1 to 255 characters, or a positive integer. All
+   * other members are what the app wants to know. Of OpenID's, `email_verified` is kept if it is a boolean; `iss`, `aud`,
+   * `exp`, `iat`, `nonce`, `auth_time`, `acr` and `amr` are dropped
+   * @throws AuthenticationError to reject the login; any other error gives a 500
+   */
+  profile(
+    get: GetJson,
+    tokens: OAuth2Tokens,
+  ): { readonly sub?: unknown } | Promise<{ readonly sub?: unknown }>
+  /**
+   * `false` for a provider that rejects PKCE (RFC 7636). Then only `state` and the client secret protect a code, and nothing
+   * does if it is stolen and injected (RFC 9700 §4.5). Default `true`.
+   */
+  pkce?: boolean | undefined
+}
+
+/**
+ * Fetches JSON with the access token in the header `Authorization`, which `headers` cannot replace. It follows no redirect, and
+ * may be called 8 times for a login.
+ *
+ * @param url - https, or http to a loopback address
+ * @param options - `headers`: more headers; `accept` is `application/json` by default
+ * @returns an object or an array
+ * @throws (rejects) ERR_AUTH_PROVIDER_UNAVAILABLE, with the `status` of the response if there was one
+ */
+export type GetJson = <Json extends object = Record<string, unknown>>(
+  url: string,
+  options?: { headers?: Readonly<Record<string, string>> | undefined },
+) => Promise<Json>
+
+/** What a provider has said of its user. Frozen at any depth. */
+export interface Profile {
   /** The issuer. */
   readonly iss: string
   /** The user, unique within the issuer and never reused: 1 to 255 characters. */
   readonly sub: string
-  /** The `clientId`, or several audiences. */
-  readonly aud: string | readonly string[]
-  /** When the token expires, in seconds since 1970. */
-  readonly exp: number
-  /** When it was issued, in seconds since 1970. */
-  readonly iat: number
-  /** When the user has authenticated at the provider, in seconds since 1970. */
-  readonly auth_time?: number
   /** The full name, with the scope `profile`. */
   readonly name?: string
   /** A short name, which is neither unique nor lasting. */
@@ -131,18 +227,34 @@ export interface IdTokenClaims {
   readonly [claim: string]: unknown
 }
 
-/** The response of the token endpoint of the provider. */
-export interface ProviderTokens {
+/** Claims of an ID token (OpenID Connect Core §2), and of UserInfo (§5.1). Frozen at any depth. */
+export interface IdTokenClaims extends Profile {
+  /** The `clientId`, or several audiences. */
+  readonly aud: string | readonly string[]
+  /** When the token expires, in seconds since 1970. */
+  readonly exp: number
+  /** When it was issued, in seconds since 1970. */
+  readonly iat: number
+  /** When the user has authenticated at the provider, in seconds since 1970. */
+  readonly auth_time?: number
+}
+
+/** The response of the token endpoint of a provider. */
+export interface OAuth2Tokens {
   /** The access token for the APIs of the provider. */
   readonly accessToken: string
-  /** The ID token. */
-  readonly idToken: string
   /** The refresh token, with a scope such as `offline_access`. */
   readonly refreshToken?: string
   /** The scopes that were granted, where they are not those that were asked for. */
   readonly scope?: string
   /** Seconds until the access token expires. */
   readonly expiresIn?: number
+}
+
+/** The response of the token endpoint of an OpenID provider. */
+export interface ProviderTokens extends OAuth2Tokens {
+  /** The ID token. */
+  readonly idToken: string
 }
 
 /** A provider in `app.authn.loginWith`. */
@@ -152,7 +264,7 @@ export interface LoginProvider {
    * `POST /logout` first, and goes there then; most providers ask the user once.
    *
    * @param options - `returnTo`: an absolute address that is registered at the provider
-   * @returns null where the provider has none
+   * @returns null where the provider has none, as those with `oauth2`
    * @throws (rejects) ERR_AUTH_PROVIDER_UNAVAILABLE
    */
   logoutUrl(options?: { returnTo?: string | undefined }): Promise<string | null>
@@ -183,11 +295,14 @@ export interface LinkEvent extends OfRegistration {
 declare module './options.js' {
   interface AuthnOptions<Stored extends object> {
     /**
-     * OpenID providers with which users log in, such as Google, Entra ID or Keycloak, by their names in the paths of their
-     * routes: `GET /login/<name>`, `GET /login/<name>/callback` and, with `link`, `POST /login/<name>/link`. Needs `sessions`,
-     * `cookies`, `userService` and the package `openid-client`. Default: none.
+     * Providers with which users log in, such as Google, GitHub or Keycloak, by their names in the paths of their routes: `GET
+     * /login/<name>`, `GET /login/<name>/callback` and, with `link`, `POST /login/<name>/link`. `fastify-authn/providers` has
+     * entries for some. Needs `sessions`, `cookies`, `userService` and, for entries without `oauth2`, the package
+     * `openid-client`. Default: none.
      */
-    loginWith?: Readonly<Record<string, LoginProviderOptions<Stored>>> | undefined
+    loginWith?:
+      | Readonly<Record<string, LoginProviderOptions<Stored> | OAuth2ProviderOptions<Stored>>>
+      | undefined
   }
 }
 

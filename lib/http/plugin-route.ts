@@ -17,6 +17,8 @@ export interface PluginRoute {
   readonly option: string
   readonly ifTaken: string
   readonly body?: RouteBody
+  /** Whether it gets forms, also from pages of other sites. It must look at no cookie and change nothing. */
+  readonly takesForms?: boolean
   readonly work: Work
   /** Whether it logs the user in: then the client may choose how it gets its tokens. */
   readonly givesTokens?: boolean

@@ -9,16 +9,20 @@ import { isListed } from '../login/proof.js'
 import { mfaRules } from '../request/mfa-option.js'
 import { findUser, isUsableName, withUserTimeout } from '../users/user.js'
 import { takeAttempt } from './attempt.js'
-import { exchange, invalid, isFailure, type Exchanged } from './exchange.js'
+import { accept } from './claims.js'
+import { exchange, invalid, type Exchanged } from './exchange.js'
 import { link, readToken, type SessionToken } from './link.js'
+import { exchangeForProfile } from './oauth2.js'
+import { isFailure } from './request.js'
 import { pathAt } from '../login/return-to.js'
+import { isIssuerOf } from '../http/tenant.js'
 import type { ResolvedProvider } from './options.js'
 import type { Routes } from './provider.js'
 import type { Own, Registration } from '../feature.js'
 import { claimsMaker } from '../login/token.js'
 import type { AskedBody, Authentication, FinishedLogin } from '../tokens/issued.js'
 import type { Work } from '../http/plugin-route.js'
-import type { IdTokenClaims } from '../../types/login-with.js'
+import type { IdTokenClaims, Profile, ProviderTokens } from '../../types/login-with.js'
 import type { UserService } from '../../types/user-service.js'
 
 /** Errors of RFC 6749 §4.1.2.1 and OpenID Connect Core §3.1.2.6, which a reason may name. */
@@ -39,17 +43,22 @@ export function callback(routes: Routes): Work {
       const metadata = await provider.metadata()
       const sendsIssuer = Boolean(metadata.authorization_response_iss_parameter_supported)
       checkParameters(query, sendsIssuer, metadata.issuer)
-      return exchange(provider, metadata, query, attempt, routes.redirectUri(request))
+      const make = provider.options.oauth2 === undefined ? exchange : exchangeForProfile
+      return make(provider, metadata, query, attempt, routes.redirectUri(request))
     }
     // The throttle is asked when its turn comes, since callbacks before it may have failed.
     const found = await provider.exchanges.run(request, () =>
       registration.attempts.counting(counts, { token: state }, request, work),
     )
     if (isGone(request)) throw ABANDONED
+    const user = provider.options.responseMode === 'form_post' ? query.get('user') : null
+    const accepted = await accept(routes, found, user)
+    if (isGone(request)) throw ABANDONED
     if (token === null || token.proved !== undefined) {
-      const asked = await logIn(routes, found, token, request, reply, started)
+      const amr = amrOf(provider.options, found.claims)
+      const asked = await logIn(routes, { ...accepted, amr }, token, request, reply, started)
       if (asked !== null) return leadTo(asked, routes, reply)
-    } else await link(routes, token, found, request)
+    } else await link(routes, token, accepted, request)
     const address = attempt.returnTo === '' ? returnTo : pathAt(returnTo, attempt.returnTo)
     return leadTo(address, routes, reply)
   }
@@ -59,7 +68,8 @@ function checkParameters(query: URLSearchParams, sendsIssuer: boolean, issuer: s
   if (new Set(query.keys()).size < query.size) throw invalid('a parameter of the callback repeats')
   const iss = query.get('iss')
   // RFC 9207 §2.4
-  if (iss === null ? sendsIssuer : iss !== issuer) throw invalid('parameter iss of the callback')
+  if (iss === null ? sendsIssuer : !isIssuerOf(issuer, iss))
+    throw invalid('parameter iss of the callback')
   const other = ['response', 'id_token', 'token'].find((name) => query.has(name))
   if (other) throw invalid(`parameter ${other} of the callback, which is of another flow`)
   const error = query.get('error')
@@ -74,14 +84,15 @@ function checkParameters(query: URLSearchParams, sendsIssuer: boolean, issuer: s
 /** @returns the address of the page that asks for a second factor; null where there are tokens */
 async function logIn(
   { registration, provider: { options } }: Routes,
-  { claims, tokens, authTime }: Exchanged,
+  { claims, tokens, authTime, amr }: Exchanged & Pick<Authentication, 'amr'>,
   session: SessionToken | null,
   request: FastifyRequest,
   reply: FastifyReply,
   started: number,
 ): Promise<string | null> {
   const { userService, userServiceTimeout: timeout } = registration.options
-  const ask = async (): Promise<unknown> => options.username(claims, request, tokens)
+  const ask = async (): Promise<unknown> =>
+    options.username(claims as IdTokenClaims, request, tokens as ProviderTokens)
   const username = await withUserTimeout(ask(), timeout)
     .then((name) => usableName(name, options.name))
     .catch((error: unknown) => {
@@ -91,7 +102,7 @@ async function logIn(
   if (user === null) throw unknownUser('user not found')
   if (isGone(request)) throw ABANDONED
   const found = { username, user, started }
-  const authentication = { time: authTime, amr: amrOf(options, claims) }
+  const authentication = { time: authTime, amr }
   const isSame = session !== null && (await isOf(registration, session, found, request))
   const login = { ...found, ...(isSame ? replacing(session, authentication) : { authentication }) }
   const about = { provider: options.name }
@@ -126,7 +137,7 @@ function replacing({ sid: replaces, proved }: SessionToken, { time, amr = [] }: 
 }
 
 /** @throws AuthenticationFault if `mfa` of the provider throws */
-function amrOf({ mfa }: ResolvedProvider, claims: IdTokenClaims): readonly string[] | undefined {
+function amrOf({ mfa }: ResolvedProvider, claims: Profile): readonly string[] | undefined {
   try {
     return mfa !== undefined && isMfa(claims, mfaRules(mfa)) ? ['mfa'] : undefined
   } catch (error) {

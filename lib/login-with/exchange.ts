@@ -2,18 +2,24 @@ import type { Configuration, CustomFetch, IDToken, ServerMetadata } from 'openid
 import { isPlain, withoutUndefined } from '../common/objects.js'
 import { isAuthenticationError, rejection } from '../errors/errors.js'
 import { controlCharacter } from '../http/authorization.js'
-import { jsonBodyOf, readBody, reasonOf, request as sendRequest } from '../http/fetch.js'
+import { jsonBodyOf } from '../http/fetch.js'
 import { since } from '../http/renewed.js'
+import { issuerOf } from '../http/tenant.js'
 import { freeze } from '../tokens/engine.js'
+import { ask, askForTokens, failed, type Answer } from './request.js'
 import type { Attempt } from './attempt.js'
 import type { Provider } from './provider.js'
-import type { IdTokenClaims, ProviderTokens } from '../../types/login-with.js'
+import type { IdTokenClaims, OAuth2Tokens, Profile } from '../../types/login-with.js'
 
 /** Milliseconds for which a key set is used without being fetched again. */
 const freshKeys = 10 * 60_000
 
-/** What a provider has said of its user. */
-export type Exchanged = Awaited<ReturnType<typeof exchange>>
+/** What a provider has said of its user. `authTime` is in seconds since 1970. */
+export interface Exchanged {
+  readonly claims: Profile
+  readonly tokens: OAuth2Tokens
+  readonly authTime: number | undefined
+}
 
 /** Exchanges a code (OpenID Connect Core §3.1.3). @param parameters - those of the callback, already checked */
 export async function exchange(
@@ -22,9 +28,15 @@ export async function exchange(
   parameters: URLSearchParams,
   { state, nonce, codeVerifier, maxAge, isAnew, begun }: Attempt,
   redirectUri: string,
-): Promise<{ claims: IdTokenClaims; tokens: ProviderTokens; authTime: number | undefined }> {
+): Promise<Exchanged> {
   const { client, options } = provider
-  const config = configure(provider, metadata, redirectUri)
+  const code = String(parameters.get('code'))
+  // The issuer is known only by the token. `openid-client` then gets this response, and verifies it.
+  const answer = options.tenants
+    ? await askForTokens(provider, metadata, code, redirectUri, codeVerifier)
+    : null
+  const ofTenant = answer && { ...metadata, issuer: issuerOfTenant(options.issuer, answer) }
+  const config = configure(provider, ofTenant ?? metadata, redirectUri, answer)
   const url = new URL(redirectUri)
   url.search = parameters.toString()
   try {
@@ -38,10 +50,11 @@ export async function exchange(
     const { access_token: accessToken, id_token: idToken, refresh_token: refreshToken } = response
     const ofToken = response.claims() as IDToken
     checkClaims(ofToken, provider, isAnew ? begun : -Infinity)
+    if (ofTenant !== null) checkKey(provider, String(idToken), ofTenant.issuer)
     const more = options.userinfo && (await client.fetchUserInfo(config, accessToken, ofToken.sub))
     // How the user has authenticated is only said by the ID token, which is bound to this login.
     const none = { acr: undefined, amr: undefined, auth_time: undefined }
-    const claims = withoutUndefined({ ...more, ...none, ...ofToken }) as IdTokenClaims
+    const claims = withoutUndefined({ ...more, ...none, ...ofToken }) as unknown as IdTokenClaims
     freeze(claims)
     const { scope, expires_in: expiresIn } = response
     const tokens = withoutUndefined({ accessToken, idToken, refreshToken, scope, expiresIn })
@@ -62,28 +75,26 @@ function configure(
   provider: Provider,
   metadata: ServerMetadata,
   redirectUri: string,
+  answer: Answer | null,
 ): Configuration {
   const { client, keys, configured } = provider
   const areFresh = keys !== null && since(keys.fetchedAt) < freshKeys
   const of = [keys, metadata, redirectUri]
   const isSame = configured !== null && of.every((each, at) => each === configured.of[at])
   if (areFresh && isSame && since(configured.at) < configurationLife) return configured.config
-  const { clientId, clientSecret, clientAuth, clockTolerance } = provider.options
-  const { token_endpoint_auth_methods_supported: methods } = metadata
-  const isBasic = !Array.isArray(methods) || methods.includes('client_secret_basic')
-  const method = clientAuth ?? (isBasic ? 'basic' : 'post')
-  const authenticate = method === 'basic' ? client.ClientSecretBasic : client.ClientSecretPost
+  const { clientId, clockTolerance } = provider.options
   const config = new client.Configuration(
     metadata,
     clientId,
     { [client.clockTolerance]: clockTolerance },
-    clientSecret === undefined ? client.None() : authenticate(clientSecret),
+    // The request says who the client is: see `ask()`.
+    client.None(),
   )
   const asked = [metadata.token_endpoint, metadata.jwks_uri, metadata.userinfo_endpoint]
   // The addresses were checked: one with http leads to this machine.
   if (asked.some((each) => String(each).startsWith('http:'))) client.allowInsecureRequests(config)
   client.enableNonRepudiationChecks(config)
-  config[client.customFetch] = fetchBy(provider, metadata, redirectUri)
+  config[client.customFetch] = fetchBy(provider, metadata, redirectUri, answer)
   if (areFresh) {
     client.setJwksCache(config, { jwks: keys.jwks, uat: Math.floor(Date.now() / 1000) - 60 })
     provider.configured = { config, of, at: Date.now() }
@@ -91,66 +102,94 @@ function configure(
   return config
 }
 
-/** Errors of responses that are no success: any client can make up codes. A missing response is not the client's fault. */
-const failures = new WeakSet<object>()
-export const isFailure = (error: unknown): boolean =>
-  failures.has(Object(error)) || (error as { code?: unknown }).code === 'ERR_AUTH_LOGIN_INVALID'
-
-function fetchBy(provider: Provider, metadata: ServerMetadata, redirectUri: string): CustomFetch {
-  return async (address, { body, headers, method }) => {
+/** @param answer - the response of the token endpoint, if it is there already */
+function fetchBy(
+  provider: Provider,
+  metadata: ServerMetadata,
+  redirectUri: string,
+  answer: Answer | null,
+): CustomFetch {
+  return async (address, { body: given, headers, method }) => {
     const isKeySet = address === metadata.jwks_uri
     // openid-client has dropped its key set by now, also where this request fails.
     if (isKeySet) provider.configured = null
+    const body = given instanceof URLSearchParams ? given : undefined
     const place = isKeySet ? 'key set' : body ? 'token endpoint' : 'UserInfo endpoint'
-    const fail = (problem: string): Error => provider.unavailable(`the ${place} ${problem}`)
+    const fail = (problem: string): Error => failed(provider, `the ${place} ${problem}`, true)
     // The provider compares it with the registered string, which openid-client may normalize.
-    if (body instanceof URLSearchParams) body.set('redirect_uri', redirectUri)
-    let hasAnswered = false
-    const work = async (signal: AbortSignal) => {
-      // A redirect is an answer too, which counts.
-      const redirect = 'manual' as const
-      const init = { method, headers, body: body as URLSearchParams, signal, redirect }
-      // A code is used once.
-      const response = await sendRequest(new URL(address), init, provider.send, !body)
-      hasAnswered = true
-      return [response, await readBody(response)] as const
-    }
-    const late = (error: unknown): never => {
-      const failure = fail(`failed: ${reasonOf(error)}`)
-      if (hasAnswered) failures.add(failure)
-      throw failure
-    }
-    const [response, bytes] = await provider.limit(work).catch(late)
+    body?.set('redirect_uri', redirectUri)
+    const init = { method, headers, ...(body && { body }) }
+    const [response, bytes] =
+      (body && answer) || (await ask(provider, place, address, init, metadata))
     const { status } = response
     const json = jsonBodyOf(response, bytes)
     if (status !== 200 || !isPlain(json)) {
       if (isPlain(json) && json.error === 'invalid_grant') throw invalid('invalid_grant')
       const isOurs = status === 400 || status === 401
       const hint = isOurs ? ': check clientId and clientSecret' : ''
-      const failure = fail(`answered ${status}${hint}`)
-      failures.add(failure)
-      throw failure
+      throw fail(`answered ${status}${hint}`)
     }
     const { keys } = json
     if (isKeySet) {
       if (!Array.isArray(keys) || !keys.every(isPlain)) throw fail('has no keys')
       provider.keys = { jwks: { keys }, fetchedAt: Date.now() }
     }
-    return new Response(new Uint8Array(bytes), response)
+    return new Response(body ? JSON.stringify(withScope(json)) : new Uint8Array(bytes), response)
   }
+}
+
+/** Twitch sends the scopes as an array (RFC 6749 §5.1 wants a string). */
+export function withScope(json: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const { scope } = json
+  const isList = Array.isArray(scope) && scope.every((each) => typeof each === 'string')
+  return isList ? { ...json, scope: scope.join(' ') } : json
+}
+
+/** The part of an ID token that is not verified yet; an empty object for what is none. */
+function partOf(idToken: unknown, index: 0 | 1): Record<string, unknown> {
+  try {
+    const part = String(idToken).split('.')[index]
+    const json: unknown = JSON.parse(Buffer.from(String(part), 'base64url').toString())
+    return isPlain(json) ? json : {}
+  } catch {
+    return {}
+  }
+}
+
+/** The issuer that an ID token has to have, by its claim `tid`. @throws ERR_AUTH_LOGIN_INVALID */
+function issuerOfTenant(template: string, [response, bytes]: Answer): string {
+  const json = jsonBodyOf(response, bytes)
+  // What is no success is reported later.
+  if (response.status !== 200 || !isPlain(json)) return template
+  const issuer = issuerOf(template, partOf(json.id_token, 1).tid)
+  if (issuer === null) throw invalid('claim tid of the ID token')
+  return issuer
+}
+
+/** The keys of all tenants are in one set. One with a member `issuer` signs for no other. @throws ERR_AUTH_LOGIN_INVALID */
+function checkKey({ keys, options }: Provider, idToken: string, issuer: string): void {
+  const { kid } = partOf(idToken, 0)
+  const used = keys?.jwks.keys.filter((key) => kid === undefined || key.kid === kid) ?? []
+  const isFor = ({ issuer: of }: Readonly<Record<string, unknown>>): boolean =>
+    of === undefined || of === options.issuer || of === issuer
+  if (used.length === 0 || !used.every((key) => isFor(key as Record<string, unknown>)))
+    throw invalid('issuer of the key of the ID token')
 }
 
 /** Makes the checks that openid-client leaves to the app. @param since - seconds @throws ERR_AUTH_LOGIN_INVALID */
 function checkClaims(token: IDToken, { options }: Provider, since: number): void {
   const { sub, azp, iat, auth_time: time = 0 } = token
   // OpenID Connect Core §2
-  if (sub === '' || sub.length > 255 || controlCharacter.test(sub))
-    throw invalid('claim sub of the ID token')
+  if (!isSubject(sub)) throw invalid('claim sub of the ID token')
   if (azp !== undefined && azp !== options.clientId) throw invalid('claim azp of the ID token')
   if (iat > Date.now() / 1000 + options.clockTolerance) throw invalid('claim iat of the ID token')
   // OpenID Connect Core §3.1.2.1
   if (time < since - options.clockTolerance) throw invalid('claim auth_time of the ID token')
 }
+
+/** Databases fail at NUL, and at half of a surrogate pair. */
+export const isSubject = (sub: string): boolean =>
+  sub !== '' && sub.length <= 255 && !controlCharacter.test(sub) && sub.isWellFormed()
 
 export const invalid = (cause: string): Error =>
   rejection('auth.login-failed', { code: 'ERR_AUTH_LOGIN_INVALID', cause })

@@ -2,22 +2,24 @@ import { wrongOption } from '../errors/errors.js'
 import type { CookieSettings } from '../http/cookie-names.js'
 import { belowLogin, urlOf } from '../login/plugin-routes.js'
 import { requireOptions } from '../options/check.js'
-import { resolveProvider } from './options.js'
+import { checkIssuers, resolveProvider, type GivenProvider } from './options.js'
 import { Provider } from './provider.js'
 import { providerRoutes } from './routes.js'
 import type { Feature, FeatureContext } from '../feature.js'
 import type { ResolvedLogin } from '../options/resolve.js'
-import type { LoginProvider, LoginProviderOptions } from '../../types/login-with.js'
+import type { LoginProvider } from '../../types/login-with.js'
 
 export { schema } from './options.js'
 
 const needed =
-  'option "loginWith" needs version 6 of the package openid-client, which needs Node.js 20.19, 22.12 or newer: npm install openid-client@6.'
+  'option "loginWith", but for providers with "oauth2", needs version 6 of the package openid-client, which needs Node.js 20.19, 22.12 or newer: npm install openid-client@6.'
 
 type Resolved = Awaited<ReturnType<typeof resolve>>
 
-export async function resolve(given: Readonly<Record<string, LoginProviderOptions>>) {
+export async function resolve(given: Readonly<Record<string, GivenProvider>>) {
   const providers = Object.entries(given).map(([name, each]) => resolveProvider(name, each))
+  checkIssuers(providers)
+  if (providers.every(({ oauth2 }) => oauth2 !== undefined)) return { client: null, providers }
   const missing = (error: unknown): never => wrongOption(needed, error)
   const client = await import('openid-client').catch(missing)
   return 'enableNonRepudiationChecks' in client ? { client, providers } : wrongOption(needed)
@@ -26,7 +28,7 @@ export async function resolve(given: Readonly<Record<string, LoginProviderOption
 /** For the test kit: the providers by their names, each with the address of its start. */
 export type LoginWithTesting = ReadonlyMap<string, { provider: Provider; path: string }>
 
-/** The option `loginWith`: sign-in with OpenID providers. @throws ERR_AUTH_OPTION */
+/** The option `loginWith`: sign-in with providers. @throws ERR_AUTH_OPTION */
 export function create(context: FeatureContext<Resolved>): Feature {
   const { app, registration, resolved, resolvedBefore, options, log } = context
   const { sessions, userService, login } = options
@@ -69,7 +71,7 @@ function apiOf(provider: Provider): LoginProvider {
   return {
     async logoutUrl({ returnTo } = {}) {
       const { end_session_endpoint: endSession } = await provider.metadata()
-      if (!endSession) return null
+      if (!endSession || provider.options.oauth2 !== undefined) return null
       const url = new URL(endSession)
       url.searchParams.set('client_id', provider.options.clientId)
       if (returnTo !== undefined) url.searchParams.set('post_logout_redirect_uri', returnTo)

@@ -17,6 +17,8 @@ const fresh = 60 * 60_000
 export class Provider extends Renewed<ServerMetadata> {
   /** Replaced by the test kit. */
   send: Fetch | undefined = undefined
+  /** Takes the place of `oauth2.profile` in the test kit. */
+  profile: (() => object) | undefined = undefined
   /** The callbacks whose codes are exchanged: anybody can make up some, and each takes a connection. */
   readonly exchanges = new Lookups(128)
   keys: { readonly jwks: ExportedJWKSCache['jwks']; readonly fetchedAt: number } | null = null
@@ -29,12 +31,18 @@ export class Provider extends Renewed<ServerMetadata> {
 
   constructor(
     readonly options: ResolvedProvider,
-    readonly client: typeof import('openid-client'),
+    private readonly openid: typeof import('openid-client') | null,
     private readonly log: FastifyBaseLogger,
   ) {
     super(5_000)
-    const needed = ['authorization_endpoint', 'token_endpoint', 'jwks_uri']
+    const needed = ['authorization_endpoint', 'token_endpoint']
+    if (options.oauth2 === undefined) needed.push('jwks_uri')
     this.#needed = options.userinfo ? [...needed, 'userinfo_endpoint'] : needed
+  }
+
+  /** Not there for a provider with `oauth2`, which does not need it. */
+  get client(): typeof import('openid-client') {
+    return this.openid as typeof import('openid-client')
   }
 
   /** The provider of the test kit has endpoints of its own. */
@@ -68,9 +76,10 @@ export class Provider extends Renewed<ServerMetadata> {
     return this.document
   }
 
-  /** For the test kit: from now on, this function gets all requests to the provider. */
-  replace(send: Fetch): void {
+  /** For the test kit: from now on, this function gets all requests to the provider, and `profile` gives the profile. */
+  replace(send: Fetch, profile: () => object): void {
     this.send = send
+    this.profile = profile
     this.reset(null)
   }
 

@@ -11,6 +11,7 @@ import { belowLogin, urlOf } from '../login/plugin-routes.js'
 import { moveRoutes, wantedLogin } from '../login/route.js'
 import { keepAttempt, newAttempt, type TokenUntil } from './attempt.js'
 import { callback, leadTo, redirectUris } from './callback.js'
+import { formPost } from './form-post.js'
 import { claimLink, inSession, linkRoute } from './link.js'
 import { addressOf, paramsOf } from './options.js'
 import { isPath, targetOf } from '../login/return-to.js'
@@ -83,7 +84,10 @@ export function providerRoutes(
     description: 'Leads the browser to the provider, which leads it back to the app.',
     querystring: {
       type: 'object',
-      properties: { returnTo: returnToSchema, max_age: maxAgeSchema },
+      properties: {
+        returnTo: returnToSchema,
+        ...(provider.options.oauth2 === undefined && { max_age: maxAgeSchema }),
+      },
     },
   }
   const begin = beginning(routes)
@@ -92,6 +96,10 @@ export function providerRoutes(
     { ...begun, notes: { responses: { 303: 'To the provider.' } } },
     routeOf(`login callback of ${name}`, '/callback', callback(routes), {}),
   ]
+  if (provider.options.responseMode === 'form_post') {
+    const form = routeOf(`login form of ${name}`, '/callback', formPost(routes), {})
+    all.push({ ...form, method: 'POST', takesForms: true })
+  }
   if (link === undefined) return all
   const work: Work = async (request, reply) => {
     const [returnTo, tokenUntil] = await claimLink(routes, request)
@@ -125,6 +133,10 @@ function start(routes: Routes, begin: ReturnType<typeof beginning>): Work {
     if (ages.some((age) => age !== '0') || ages.length > 1) {
       return badRequest('querystring/max_age must be 0')
     }
+    // Such a provider does not know it, so nothing would make it ask the user again.
+    if (ages.length > 0 && routes.provider.options.oauth2 !== undefined) {
+      return badRequest('querystring/max_age must be left out for this provider')
+    }
     const tokenUntil = inSession(routes, request)
     return reply.redirect(await begin(request, reply, returnTo, ages.length === 1, tokenUntil), 303)
   }
@@ -157,7 +169,12 @@ function beginning({ provider, redirectUri, cookieStart }: Routes) {
     }
     keepAttempt(attempt, nameStart, reply)
     const { state, nonce, codeVerifier } = attempt
-    const query = `state=${state}&nonce=${nonce}&code_challenge=${digestOf(codeVerifier)}`
-    return `${last.address}&${query}`
+    const { oauth2 } = provider.options
+    const more = [
+      `state=${state}`,
+      oauth2 === undefined && `nonce=${nonce}`,
+      oauth2?.pkce !== false && `code_challenge=${digestOf(codeVerifier)}`,
+    ]
+    return [last.address, ...more.filter((each) => each !== false)].join('&')
   }
 }

@@ -1,5 +1,6 @@
 import type {
   FastifyInstance,
+  FastifyPluginCallback,
   FastifyReply,
   FastifyRequest,
   onRequestHookHandler,
@@ -19,7 +20,7 @@ const bodyLimit = 16_384
 
 /** The route's own validator keeps our schema from a schema compiler of the app, such as that of Zod. */
 export function declarePluginRoute(registration: Registration, route: PluginRoute): void {
-  const { body, method, path, notes, mark = false, scope = registration.app } = route
+  const { body, method, path, notes, mark = false, scope = registration.app, takesForms } = route
   const url = urlOf(scope, path)
   if (scope.hasRoute({ method, url })) throwTaken(route, url)
   const { config, schema, onRequest, ...options } = route.options ?? {}
@@ -37,8 +38,23 @@ export function declarePluginRoute(registration: Registration, route: PluginRout
     ...(body && { validatorCompiler: () => validatorOf(body) }),
     handler: handlerOf(registration, route),
   }
-  scope.route(markPluginRoute(route, declared))
+  const marked = markPluginRoute(route, declared)
+  if (takesForms === true) void scope.register(withForms(marked))
+  else scope.route(marked)
 }
+
+/** In a scope of its own, so that the app may have its own parser for forms, or none. */
+const withForms =
+  (route: RouteOptions): FastifyPluginCallback =>
+  (scope, _options, done) => {
+    scope.removeAllContentTypeParsers()
+    const type = 'application/x-www-form-urlencoded'
+    scope.addContentTypeParser(type, { parseAs: 'string' }, (_request, body, read) =>
+      read(null, body),
+    )
+    scope.route(route)
+    done()
+  }
 
 function validatorOf({ read }: RouteBody) {
   return (value: unknown): { value: unknown } | { error: Error } => {
@@ -74,10 +90,10 @@ export function besideLogin(path: string, name: string): string {
 
 function firstHook(
   registration: Registration,
-  { kind, method, authenticator = kind }: PluginRoute,
+  { kind, method, authenticator = kind, takesForms = false }: PluginRoute,
 ): onRequestHookHandler {
   return (request, reply, done) => {
-    if (method !== 'POST') return done()
+    if (method !== 'POST' || takesForms) return done()
     // Caches must not store a token (RFC 6749 section 5.1); error replies get the same header.
     void reply.header('cache-control', 'no-store')
     const error = requestProblemOf(request, registration, null)

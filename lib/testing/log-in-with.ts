@@ -2,6 +2,7 @@ import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
 import { flawOf, testingError } from './error.js'
 import { epochSeconds, forge, keyOf, keySetOf, kid } from './forge.js'
 import { hasTestKit, testingOf } from './plugin.js'
+import type { Fetch } from '../http/fetch.js'
 import type { LoginWithTesting } from '../login-with/feature.js'
 
 /** Names of ID tokens that must be rejected. Each has exactly one flaw. */
@@ -13,7 +14,7 @@ export interface LogInWithOptions {
   readonly returnTo?: string | undefined
   /** The parameter `error` of the callback, such as `access_denied`, in place of a code. Default: none. */
   readonly error?: string | undefined
-  /** The one flaw of the ID token. Default: none. */
+  /** The one flaw of the ID token, which a provider with `oauth2` does not have. Default: none. */
   readonly broken?: BrokenIdToken | undefined
 }
 
@@ -37,7 +38,7 @@ const flaws: Readonly<Record<BrokenIdToken, Flaw>> = {
 
 /**
  * Logs in with a provider of the option `loginWith`, by the app's own routes. The provider is one in memory from then on,
- * which the app gets for every request to it.
+ * which the app gets for every request to it. For one with `oauth2`, the claims take the place of what `profile` returns.
  * @param app - the app, after `ready()`, with `authnTesting`; or the inner scope in which the plugin is registered
  * @param provider - its name in the option
  * @param claims - of the ID token and of UserInfo, at least `sub`
@@ -57,7 +58,7 @@ export async function logInWith(
   const query = returnTo === undefined ? '' : `?${new URLSearchParams({ returnTo }).toString()}`
   const begun = await app.inject(`${path}${query}`)
   if (begun.statusCode !== 303) return { response: begun, headers: { cookie: '' } }
-  const url = callback(String(begun.headers.location), error)
+  const url = await callback(String(begun.headers.location), error)
   const response = await app.inject({ url, headers: { cookie: cookiesOf(begun) } })
   return { response, headers: { cookie: cookiesOf(response) } }
 }
@@ -81,7 +82,7 @@ export async function linkWith(
   const payload = { returnTo }
   const begun = await app.inject({ method: 'POST', url: `${path}/link`, headers, payload })
   if (begun.statusCode !== 200) return { response: begun }
-  const url = callback(begun.json<{ location: string }>().location)
+  const url = await callback(begun.json<{ location: string }>().location)
   const cookie = `${headers.cookie ?? ''}; ${cookiesOf(begun)}`
   return { response: await app.inject({ url, headers: { ...headers, cookie } }) }
 }
@@ -104,22 +105,34 @@ function playProvider(
     )
   }
   const { path } = found
-  const { issuer } = found.provider.options
-  found.provider.replace(async (url) => {
-    if (url.pathname.includes('/.well-known/')) return Response.json(metadataOf(issuer))
+  const { issuer: template, oauth2, responseMode } = found.provider.options
+  if (oauth2 !== undefined && broken !== undefined)
+    testingError(`${caller}: found "broken" for a provider with "oauth2", which has no ID token.`)
+  const { tid = '00000000-0000-4000-8000-000000000000' } = claims as { tid?: string }
+  const issuer = template.replace('{tenantid}', () => tid)
+  const ofTenant = template === issuer ? {} : { tid }
+  const send: Fetch = async (url) => {
+    if (url.pathname.includes('/.well-known/'))
+      return Response.json({ ...metadataOf(issuer), issuer: template })
     if (url.href === `${issuer}/keys`) return Response.json(keySetOf('ES256'))
     if (url.href === `${issuer}/userinfo`) return Response.json(claims)
-    const content = claimsOf(issuer, claims, asked)
+    const content = claimsOf(issuer, { ...ofTenant, ...claims }, asked)
     const header = { alg: 'ES256', kid }
     const { privateKey } = keyOf(broken === 'otherKey' ? 'attacker' : 'issuer', 'ES256')
     const id_token = forge(header, flaw?.(content) ?? content, 'ES256', privateKey)
     return Response.json({ access_token: 'an-access-token', token_type: 'Bearer', id_token })
-  })
-  const callback = (location: string, error?: string): string => {
+  }
+  found.provider.replace(send, () => claims)
+  const callback = async (location: string, error?: string): Promise<string> => {
     asked = new URL(location).searchParams
     const sent = error === undefined ? { code: 'a-code' } : { error }
-    const query = new URLSearchParams({ state: String(asked.get('state')), ...sent })
-    return `${path}/callback?${query.toString()}`
+    const query = new URLSearchParams({ state: String(asked.get('state')), ...sent }).toString()
+    if (responseMode === undefined) return `${path}/callback?${query}`
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+    const url = `${path}/callback`
+    const { headers: led } = await app.inject({ method: 'POST', url, headers, payload: query })
+    const { pathname, search } = new URL(String(led.location), location)
+    return pathname + search
   }
   return { path, callback }
 }

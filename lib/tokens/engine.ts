@@ -117,11 +117,11 @@ function strictly(engine: Decorator): VerifySignature {
 
 /** Freezes claims at every depth, because all requests with one token share them. */
 export function freeze(claims: object): void {
-  const found = [claims]
+  const found = new Set([claims])
   // The loop also visits what is added while it runs. A recursion could overflow the stack.
   for (const object of found) {
     for (const value of Object.values(object) as unknown[]) {
-      if (typeof value === 'object' && value !== null) found.push(value)
+      if (typeof value === 'object' && value !== null) found.add(value)
     }
     Object.freeze(object)
   }

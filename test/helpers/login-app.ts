@@ -3,7 +3,12 @@ import type { Test } from 'tap'
 import { appWith, logLines, standardOptions, type TestApp } from './app.js'
 import { cookieOf } from './client.js'
 import { tls } from './cookies.js'
-import type { AuthnOptions, LoginProviderOptions } from '../../lib/index.js'
+import type {
+  AuthnOptions,
+  LoginProviderOptions,
+  OAuth2Options,
+  OAuth2ProviderOptions,
+} from '../../lib/index.js'
 import type { AnyResponse } from './flows.js'
 import type { TestProvider } from './provider.js'
 
@@ -16,6 +21,26 @@ export const reserved =
   'response_type response_mode client_id redirect_uri scope state nonce code_challenge code_challenge_method request request_uri'.split(
     ' ',
   )
+
+/** An entry for the same provider without ID tokens. @param oauth2 - members in place of the good ones */
+export const oauth2Entry = (
+  { url }: Pick<TestProvider, 'url'>,
+  oauth2: Partial<OAuth2Options> = {},
+  more: Partial<OAuth2ProviderOptions> = {},
+): OAuth2ProviderOptions => ({
+  issuer: url,
+  clientId: 'shop',
+  clientSecret,
+  username: ({ sub }) => sub,
+  ...more,
+  oauth2: {
+    authorizationEndpoint: `${url}/authorize?tenant=one`,
+    tokenEndpoint: `${url}/token`,
+    scope: 'profile user:email',
+    profile: (get) => get(`${url}/userinfo`),
+    ...oauth2,
+  },
+})
 
 /** A browser that has begun to log in. */
 export interface Begun {

@@ -83,8 +83,10 @@ export async function startProvider(t: Test): Promise<TestProvider> {
   const tokens: Answer = (response, { body }) => {
     const code = codes.get(body.get('code') ?? '')
     const verifier = createHash('sha256').update(body.get('code_verifier') ?? '')
+    // Without PKCE there is neither.
+    const challenge = body.has('code_verifier') ? verifier.digest('base64url') : null
     const isGood =
-      code?.get('code_challenge') === verifier.digest('base64url') &&
+      code?.get('code_challenge') === challenge &&
       code.get('redirect_uri') === body.get('redirect_uri')
     if (code === undefined || !isGood) return json({ error: 'invalid_grant' }, 400)(response)
     codes.delete(body.get('code') ?? '')

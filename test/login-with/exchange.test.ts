@@ -72,7 +72,7 @@ const ofTokens: Readonly<Record<string, Row>> = {
       token_type: [undefined, null, 7, '', ['a secret']],
       expires_in: ['a secret', {}, -1, null],
       refresh_token: [7, '', null],
-      scope: [['a secret'], null, 7],
+      scope: [['a secret', 7], null, 7],
       id_token: [7, '', {}],
     }).flatMap(([member, values]) =>
       values.map((value): [string, Row] => {
@@ -155,6 +155,17 @@ function collect(): void {
   const gc = runInNewContext('gc') as () => void
   for (const wait of [20, 60]) setTimeout(gc, wait)
 }
+
+t.test('scopes may be an array, as those of Twitch are', async (t) => {
+  const provider = await startProvider(t)
+  let seen: object = {}
+  const { logIn } = await loginApp(t, provider, {
+    username: ({ sub }, _request, tokens) => ((seen = tokens), sub),
+  })
+  provider.response = { scope: ['openid', 'user:read:email'] }
+  t.equal((await logIn()).statusCode, 303)
+  t.match(seen, { scope: 'openid user:read:email', idToken: String })
+})
 
 t.test('tokens of another type are no login, and the log does not quote it', async (t) => {
   const provider = await startProvider(t)

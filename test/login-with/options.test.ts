@@ -2,7 +2,7 @@ import { register } from 'node:module'
 import t from 'tap'
 import type { AuthnOptions, LoginProviderOptions } from '../../lib/index.js'
 import { appWith, passwords, standardOptions } from '../helpers/app.js'
-import { reserved } from '../helpers/login-app.js'
+import { oauth2Entry, reserved } from '../helpers/login-app.js'
 import { everyOptionIsNamed, failureWith } from '../helpers/options.js'
 
 const clientSecret = 'q7wT2mVx9KcR4nZs8LpYf3HbJ6dGuA5e'
@@ -85,6 +85,9 @@ const bad: Readonly<Record<string, readonly unknown[]>> = {
   ],
   clientId: [...notBlank, undefined],
   clientSecret: [...notBlank, undefined],
+  claims: [true, null, 'sub', {}],
+  tenants: [true, null, 'sub', {}],
+  responseMode: ['query', 'fragment', '', null, true],
   clientAuth: ['Basic', 'none', '', null, true],
   scope: scopes,
   username: [undefined, null, 'sub', {}],
@@ -106,6 +109,87 @@ t.test(
     t.match(error, { code: 'ERR_AUTH_OPTION', message: /loginWith\.corp.*clientID/ })
   },
 )
+
+t.test('startup fails for a wrong option of a provider with oauth2', async (t) => {
+  const entry = oauth2Entry({ url: 'https://id.example' }, {}, { clientSecret })
+  const start = (corp: object) => errorOf(t, { corp })
+  const { jwksUri: _, ...wrong } = Object.fromEntries(
+    endpoints.map((option) => [option, [...addresses, 7, null]]),
+  )
+  const { authorizationEndpoint, tokenEndpoint } = wrong
+  const members = {
+    authorizationEndpoint: [...(authorizationEndpoint ?? []), undefined],
+    tokenEndpoint: [...(tokenEndpoint ?? []), undefined],
+    scope: ['', ' a', 'a ', 'a  b', 'é', ['a'], null],
+    profile: [undefined, null, 'me', {}],
+    pkce: ['false', 0, null],
+    jwksUri: ['https://id.example/keys'],
+  }
+  for (const [member, values] of Object.entries(members)) {
+    for (const value of values) {
+      const error = await start({ ...entry, oauth2: { ...entry.oauth2, [member]: value } })
+      const title = `${member}: ${JSON.stringify(value)}`
+      t.match(error, { code: 'ERR_AUTH_OPTION' }, title)
+      t.ok(
+        error?.message.includes(`loginWith.corp.oauth2.${member}`),
+        `${title}: ${error?.message}`,
+      )
+    }
+  }
+  const beside = {
+    authorizationEndpoint: 'https://id.example/a',
+    tokenEndpoint: 'https://id.example/a',
+    jwksUri: 'https://id.example/a',
+    userinfoEndpoint: 'https://id.example/a',
+    endSessionEndpoint: 'https://id.example/a',
+    scope: 'openid',
+    userinfo: false,
+    mfa: ['gold'],
+    clockTolerance: 30,
+    tenants: () => true,
+  }
+  for (const [option, value] of Object.entries(beside)) {
+    t.match(await start({ ...entry, [option]: value }), {
+      code: 'ERR_AUTH_OPTION',
+      message: new RegExp(`loginWith\\.corp\\.oauth2.*loginWith\\.corp\\.${option}`),
+    })
+  }
+  const rows: [more: object, named: RegExp][] = [
+    [{ oauth2: undefined, scope: 'profile' }, /loginWith\.corp\.scope/],
+    [{ oauth2: null }, /loginWith\.corp\.oauth2/],
+    [{ oauth2: () => null }, /loginWith\.corp\.oauth2/],
+    [{ issuer: undefined }, /loginWith\.corp\.issuer/],
+    [{ issuer: 'https://id.example/{tenantid}' }, /loginWith\.corp\.issuer.*tenantid/],
+    [{ clientSecret: undefined }, /loginWith\.corp\.clientSecret.*undefined/],
+    [{ authorizationParams: { max_age: '0' } }, /authorizationParams.*max_age/],
+    [{ username: undefined }, /loginWith\.corp\.username/],
+  ]
+  for (const [more, message] of rows)
+    t.match(await start({ ...entry, ...more }), { code: 'ERR_AUTH_OPTION', message })
+  const { clientSecret: __, ...open } = { ...entry, oauth2: { ...entry.oauth2, pkce: false } }
+  const message = /loginWith\.corp\.oauth2\.pkce.*loginWith\.corp\.clientSecret/
+  t.match(await start(open), { code: 'ERR_AUTH_OPTION', message })
+  for (const fine of [
+    { ...entry, oauth2: { ...entry.oauth2, pkce: false, scope: undefined } },
+    { ...open, oauth2: { ...entry.oauth2, pkce: undefined } },
+    { ...entry, scope: undefined, userinfo: undefined },
+  ])
+    t.equal(await start(fine), undefined)
+})
+
+t.test('providers with oauth2 that share an issuer share the token endpoint', async (t) => {
+  const [one, other] = ['token', 'tokens'].map((name) =>
+    oauth2Entry({ url: 'https://id.example' }, { tokenEndpoint: `https://id.example/${name}` }),
+  )
+  t.match(await errorOf(t, { one, corp: other }), {
+    code: 'ERR_AUTH_OPTION',
+    message: /loginWith\.corp\.issuer.*loginWith\.one/,
+  })
+  t.equal(
+    await errorOf(t, { one, corp: one, other: { ...other, issuer: 'https://b.example' } }),
+    undefined,
+  )
+})
 
 t.test('startup succeeds at the limits of the options', async (t) => {
   const rows: Partial<LoginProviderOptions>[] = [
@@ -222,6 +306,8 @@ const hooks = `
 
 t.test('startup says what to install where openid-client is missing or too old', async (t) => {
   register(`data:text/javascript,${encodeURIComponent(hooks)}`)
+  const oauth2 = oauth2Entry({ url: 'https://id.example' })
+  t.equal(await errorOf(t, { corp: oauth2 }), undefined, 'not needed for oauth2')
   for (const what of ['missing', 'too old']) {
     const error = await errorOf(t, { corp: good })
     t.match(error, { code: 'ERR_AUTH_OPTION', message: /npm install openid-client@6/ }, what)

@@ -1,0 +1,24 @@
+import type { Work } from '../http/plugin-route.js'
+import { invalid } from './exchange.js'
+import type { Routes } from './provider.js'
+
+/** What the callback gets of a form. A longer `user` than this would not fit into its address. */
+const [fields, longestUser] = ['code state iss error user'.split(' '), 2048]
+
+/**
+ * Leads the form of a provider on to the callback (OAuth 2.0 Form Post Response Mode §2). Browsers send no `Lax` cookie with
+ * a POST of another site, but they do when that is redirected. So nothing is checked here but by the callback.
+ */
+export const formPost =
+  ({ provider, path, redirectUri }: Routes): Work =>
+  (request, reply) => {
+    const form = new URLSearchParams(String(request.body ?? ''))
+    if (new Set(form.keys()).size < form.size) throw invalid('a parameter of the form repeats')
+    const sent = [...form].filter(
+      ([name, value]) => fields.includes(name) && (name !== 'user' || value.length <= longestUser),
+    )
+    const isGiven = provider.options.redirectUri !== undefined
+    const callback = isGiven ? redirectUri(request) : `${path}/callback`
+    const separator = callback.includes('?') ? '&' : '?'
+    return reply.redirect(`${callback}${separator}${new URLSearchParams(sent).toString()}`, 303)
+  }

@@ -1,0 +1,153 @@
+import type { ServerMetadata } from 'openid-client'
+import { ignoreRejection, isPlain, withoutUndefined } from '../common/objects.js'
+import { rejectionOrFault } from '../errors/errors.js'
+import { secureAddress } from '../http/address.js'
+import { FetchError, jsonBodyOf, readJson, reasonOf, request } from '../http/fetch.js'
+import { freeze } from '../tokens/engine.js'
+import { dataOf } from './claims.js'
+import { invalid, isSubject, withScope, type Exchanged } from './exchange.js'
+import { askForTokens, failed, type Answer } from './request.js'
+import type { Attempt } from './attempt.js'
+import type { Provider } from './provider.js'
+import type { GetJson, OAuth2Options, OAuth2Tokens, Profile } from '../../types/login-with.js'
+
+/** How often a profile may fetch something. */
+const mostFetches = 8
+
+/** Members of a profile that only an ID token can have. */
+const ofIdTokens = new Set('iss aud exp iat nonce auth_time acr amr __proto__'.split(' '))
+
+/** Exchanges a code, and reads the profile. @param parameters - those of the callback, already checked */
+export async function exchangeForProfile(
+  provider: Provider,
+  metadata: ServerMetadata,
+  parameters: URLSearchParams,
+  { codeVerifier }: Attempt,
+  redirectUri: string,
+): Promise<Exchanged> {
+  const { pkce = true } = provider.options.oauth2 as OAuth2Options
+  const code = String(parameters.get('code'))
+  const verifier = pkce ? codeVerifier : null
+  const answer = await askForTokens(provider, metadata, code, redirectUri, verifier)
+  const tokens = tokensOf(provider, answer)
+  return { claims: await profileOf(provider, tokens), tokens, authTime: undefined }
+}
+
+/** Errors that are about the app, and not about the code: RFC 6749 §5.2, and those that GitHub has in their place. */
+const ofApp = new Set<unknown>(
+  'invalid_client unauthorized_client unsupported_grant_type incorrect_client_credentials redirect_uri_mismatch'.split(
+    ' ',
+  ),
+)
+
+/** @throws ERR_AUTH_LOGIN_INVALID, ERR_AUTH_PROVIDER_UNAVAILABLE */
+function tokensOf(provider: Provider, [response, bytes]: Answer): OAuth2Tokens {
+  const { status } = response
+  const fail = (problem: string): Error => failed(provider, `the token endpoint ${problem}`, true)
+  const body = bodyOf(response, bytes)
+  if (status === 401 || (status < 500 && ofApp.has(body?.error)))
+    throw fail(
+      `answered ${status}: check clientId, clientSecret and the callback that is registered`,
+    )
+  // Some report errors with the status 200, others without `error`.
+  if (status === 400 || (status === 200 && body?.error))
+    throw invalid('the token endpoint has rejected the code')
+  if (status !== 200 || body === null) throw fail(`answered ${status}`)
+  const { access_token: accessToken, token_type: type = 'bearer' } = body
+  // It becomes a header.
+  if (typeof accessToken !== 'string' || !/^[\x20-\x7e]*[\x21-\x7e]$/.test(accessToken))
+    throw invalid('access_token of the token response')
+  if (typeof type !== 'string' || type.toLowerCase() !== 'bearer')
+    throw invalid('token_type of the token response')
+  const { refresh_token: refreshToken, scope, expires_in: seconds } = withScope(body)
+  const expiresIn = Number(seconds ?? Number.NaN)
+  return withoutUndefined({
+    accessToken,
+    refreshToken: typeof refreshToken === 'string' ? refreshToken : undefined,
+    scope: typeof scope === 'string' ? scope : undefined,
+    expiresIn: expiresIn >= 0 && expiresIn < Infinity ? expiresIn : undefined,
+  }) as OAuth2Tokens
+}
+
+/** The members of a JSON object or a form; null for another body. */
+function bodyOf(response: Response, bytes: Buffer): Record<string, unknown> | null {
+  const isForm = /^application\/x-www-form-urlencoded\b/i.test(
+    response.headers.get('content-type') ?? '',
+  )
+  if (isForm) return Object.fromEntries(new URLSearchParams(bytes.toString()))
+  const json = jsonBodyOf(response, bytes)
+  return isPlain(json) ? json : null
+}
+
+/** @throws (rejects) what the option `profile` throws, and ERR_AUTH_PROVIDER_UNAVAILABLE, ERR_AUTH_LOGIN_INVALID */
+async function profileOf(provider: Provider, tokens: OAuth2Tokens): Promise<Profile> {
+  const { issuer } = provider.options
+  const oauth2 = provider.options.oauth2 as OAuth2Options
+  const read = async (signal: AbortSignal): Promise<unknown> => {
+    const get = getter(provider, tokens, signal)
+    const profile: unknown = await (provider.profile?.() ?? oauth2.profile(get, tokens))
+    if (profile instanceof Error) throw profile
+    return profile
+  }
+  try {
+    return profileFrom(await provider.limit(read), issuer)
+  } catch (error) {
+    // The app knows no such error: it is that of the limit.
+    if (error instanceof FetchError) throw profileFailed(provider, error, false)
+    throw rejectionOrFault('ERR_AUTH_USER_SERVICE', error)
+  }
+}
+
+const profileFailed = (provider: Provider, error: unknown, hasAnswered: boolean): Error =>
+  failed(
+    provider,
+    `the profile of ${provider.options.name} failed: ${reasonOf(error)}`,
+    hasAnswered,
+  )
+
+/** The first parameter of the option `profile`. */
+function getter(provider: Provider, { accessToken }: OAuth2Tokens, signal: AbortSignal): GetJson {
+  let fetches = 0
+  const get = async (
+    url: string,
+    more: Readonly<Record<string, string>> | undefined,
+  ): Promise<object> => {
+    let status: number | undefined
+    try {
+      const address = secureAddress(String(url))
+      if (address === null) throw new FetchError('an address is not secure')
+      if ((fetches += 1) > mostFetches) throw new FetchError('it fetches too often')
+      const headers = new Headers(more)
+      if (!headers.has('accept')) headers.set('accept', 'application/json')
+      headers.set('authorization', `Bearer ${accessToken}`)
+      const init = { headers, signal, redirect: 'manual' as const }
+      const response = await request(address, init, provider.send)
+      status = response.status
+      const { json } = await readJson(response)
+      if (typeof json === 'object' && json !== null) return json
+      throw new FetchError('the body is no object')
+    } catch (error) {
+      throw Object.assign(profileFailed(provider, error, status !== undefined), { status })
+    }
+  }
+  return (url, { headers } = {}) => {
+    const json = get(url, headers)
+    // Otherwise one that nobody waits for could end the process.
+    ignoreRejection(json)
+    return json as Promise<never>
+  }
+}
+
+/** Checks what the option `profile` has returned. @throws ERR_AUTH_LOGIN_INVALID */
+function profileFrom(found: unknown, iss: string): Profile {
+  const members = Object.entries(dataOf(found)).filter(
+    ([name, value]) =>
+      !ofIdTokens.has(name) && (name !== 'email_verified' || typeof value === 'boolean'),
+  )
+  const all = Object.fromEntries(members)
+  const sub = Number.isSafeInteger(all.sub) && Number(all.sub) > 0 ? String(all.sub) : all.sub
+  if (typeof sub !== 'string' || !isSubject(sub)) throw invalid('sub of the profile')
+  const profile = { ...all, iss, sub }
+  freeze(profile)
+  return profile
+}

@@ -53,10 +53,7 @@ interface ProviderOptions<Stored extends object, Claims extends Profile, Tokens>
    * sends the form can write what they like
    * @throws AuthenticationError to reject the login; any other error gives a 500
    */
-  claims?(
-    claims: Claims,
-    callback: { readonly user: string | null },
-  ): Readonly<Record<string, unknown>> | Promise<Readonly<Record<string, unknown>>>
+  claims?(claims: Claims, callback: { readonly user: string | null }): object | Promise<object>
   /**
    * `'form_post'`: the provider sends the browser back with a form (OAuth 2.0 Form Post Response Mode §2), to `POST
    * /login/<name>/callback`, which leads it on to the callback. Default: by a redirect.
@@ -182,10 +179,7 @@ export interface OAuth2Options {
    * `exp`, `iat`, `nonce`, `auth_time`, `acr` and `amr` are dropped
    * @throws AuthenticationError to reject the login; any other error gives a 500
    */
-  profile(
-    get: GetJson,
-    tokens: OAuth2Tokens,
-  ): { readonly sub?: unknown } | Promise<{ readonly sub?: unknown }>
+  profile(get: GetJson, tokens: OAuth2Tokens): object | Promise<object>
   /**
    * `false` for a provider that rejects PKCE (RFC 7636). Then only `state` and the client secret protect a code, and nothing
    * does if it is stolen and injected (RFC 9700 §4.5). Default `true`.

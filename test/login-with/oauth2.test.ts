@@ -351,7 +351,11 @@ t.test('get() works eight times, while the login runs, and tells the status', as
     }
   const fine = await appWithProfile(t, provider, often(8))
   t.equal((await fine.logIn()).statusCode, 303)
-  await t.rejects((later as unknown as GetJson)(url), { code: 'ERR_AUTH_PROVIDER_UNAVAILABLE' }, 'after the login')
+  await t.rejects(
+    (later as unknown as GetJson)(url),
+    { code: 'ERR_AUTH_PROVIDER_UNAVAILABLE' },
+    'after the login',
+  )
   const { logIn } = await appWithProfile(t, provider, often(9))
   t.equal((await logIn()).statusCode, 503)
 

@@ -1,0 +1,40 @@
+import { baseUrlOf, textOf, type OAuth2Entry, type OwnHost } from './entry.js'
+import type { GetJson } from '../../types/login-with.js'
+
+type Email = { email?: unknown; primary?: unknown; verified?: unknown } | null
+
+/**
+ * An entry of `loginWith` for GitHub, or a GitHub Enterprise Server at `baseUrl`. `sub` is the id of the user, which no name
+ * is: `preferred_username` can be taken by others later. `email` is the primary address, if GitHub has verified it.
+ */
+// docs.github.com: "Authorizing OAuth apps" (PKCE, errors with the status 200), and the REST API of users and e-mails, read in
+// November 2026. Its callback has `iss`, which is this issuer (langfuse/langfuse#13091, nextauthjs/next-auth#13410).
+export function github<Given extends OAuth2Entry & OwnHost>(all: Given) {
+  const { scope = 'user:email', baseUrl: _, ...given } = all
+  const base = baseUrlOf('github', all, 'https://github.com')
+  const api = base === 'https://github.com' ? 'https://api.github.com' : `${base}/api/v3`
+  return {
+    issuer: `${base}/login/oauth`,
+    clientAuth: 'post' as const,
+    oauth2: {
+      authorizationEndpoint: `${base}/login/oauth/authorize`,
+      tokenEndpoint: `${base}/login/oauth/access_token`,
+      scope,
+      async profile(get: GetJson) {
+        const { id: sub, login, name, avatar_url: picture } = await get(`${api}/user`)
+        // A GitHub App without the permission "Email addresses" may not read them.
+        const emails = await get<Email[]>(`${api}/user/emails`).catch(
+          (error: { status?: number }) => {
+            if (error.status === 403 || error.status === 404) return []
+            throw error
+          },
+        )
+        const isGood = (each: Email) => each?.primary === true && each.verified === true
+        const email = textOf(Array.isArray(emails) ? emails.find(isGood)?.email : undefined)
+        const names = { name: textOf(name) ?? textOf(login), preferred_username: login, picture }
+        return { sub, ...names, email, email_verified: email !== undefined }
+      },
+    },
+    ...given,
+  }
+}

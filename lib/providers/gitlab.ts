@@ -1,0 +1,8 @@
+import { baseUrlOf, type OpenIdEntry, type OwnHost } from './entry.js'
+
+/** An entry of `loginWith` for GitLab, or a GitLab of your own at `baseUrl`. `sub` is the id of the user there. */
+// docs.gitlab.com/integration/openid_connect_provider, read in November 2026: all claims are in the ID token.
+export function gitlab<Given extends OpenIdEntry & OwnHost>(all: Given) {
+  const { baseUrl: _, ...given } = all
+  return { issuer: baseUrlOf('gitlab', all, 'https://gitlab.com'), ...given }
+}

@@ -30,6 +30,8 @@ const names = [
 ]
 const entries = names.map((name) => `lib/${name}`)
 const clients = ['lib/browser/index', 'lib/browser/passkeys']
+/** It shares nothing with the others, so it is quicker to load without a script of another format. */
+const apart = 'lib/providers/index'
 const node = { platform: 'node', target: 'node20' }
 const browsers = { platform: 'browser', target: 'es2022' }
 
@@ -67,6 +69,7 @@ for (const format of ['esm', 'cjs']) {
   for (const client of clients) {
     await bundle([client], { ...single, esModule: true }, [], browsers)
   }
+  await bundle([apart], { ...single, esModule: true })
 }
 
 // As all Fastify plugins do it: `require` gives the plugin itself, with the other exports on it.
@@ -103,7 +106,7 @@ write('THIRD-PARTY-LICENSES.txt', [...builtIn].sort().map(licenseOf).join('\n\n'
 
 if (!process.argv.includes('--code-only')) {
   const { writeDeclarations } = await import('./declarations.js')
-  writeDeclarations([...entries, ...clients])
+  writeDeclarations([...entries, ...clients, apart])
 }
 
 /** Bundles modules of ours, with all that they import but the dependencies. @returns what each exports by name */

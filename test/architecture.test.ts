@@ -11,7 +11,7 @@ import { root } from './helpers/project.js'
  * from `types/`. `features` are the folders with a file `feature.ts`, which know nothing of each other.
  */
 const places =
-  'cli testing index plugin configured feature-table features openapi app login guard authenticators request feature passwords mail users tokens stores throttle marks options http events common errors'.split(
+  'cli testing providers index plugin configured feature-table features openapi app login guard authenticators request feature passwords mail users tokens stores throttle marks options http events common errors'.split(
     ' ',
   )
 
@@ -81,7 +81,8 @@ t.test(
     t.ok(ofFeatures.delete('types/events.ts') && ofFeatures.size > 4)
     const ofTypes = own.filter(({ from, to }) => ofFeatures.has(to) && !ofFeatures.has(from))
     const others = ofTypes.filter(
-      ({ from }) => !/^lib\/(cli|testing)\/|^lib\/feature-table\.ts$/.test(from),
+      ({ from }) =>
+        !/^lib\/(cli|testing|providers)\/|^(lib\/feature-table|types\/providers)\.ts$/.test(from),
     )
     const found = others.filter(({ from }) => !isFeature(nameOf(from)))
     t.strictSame(found, [])

@@ -1,4 +1,5 @@
-import { baseUrlOf, textOf, type OAuth2Entry, type OwnHost } from './entry.js'
+import { baseUrlOf, textOf } from './entry.js'
+import type { OAuth2Entry, OwnHost } from '../../types/providers.js'
 import type { GetJson } from '../../types/login-with.js'
 
 type Email = { email?: unknown; primary?: unknown; verified?: unknown } | null

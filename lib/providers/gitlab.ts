@@ -1,4 +1,5 @@
-import { baseUrlOf, type OpenIdEntry, type OwnHost } from './entry.js'
+import { baseUrlOf } from './entry.js'
+import type { OpenIdEntry, OwnHost } from '../../types/providers.js'
 
 /** An entry of `loginWith` for GitLab, or a GitLab of your own at `baseUrl`. `sub` is the id of the user there. */
 // docs.gitlab.com/integration/openid_connect_provider, read in November 2026: all claims are in the ID token.

@@ -1,4 +1,4 @@
-import type { OpenIdEntry } from './entry.js'
+import type { OpenIdEntry } from '../../types/providers.js'
 
 /**
  * An entry of `loginWith` for Google. `email_verified` is that of the ID token; it is about the time at which the address

@@ -1,4 +1,4 @@
-import type { OpenIdEntry } from './entry.js'
+import type { OpenIdEntry } from '../../types/providers.js'
 
 /**
  * An entry of `loginWith` for Slack. The workspace is the claim `https://slack.com/team_id`: check it in `username` if only

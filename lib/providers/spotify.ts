@@ -1,4 +1,5 @@
-import { textOf, type OAuth2Entry } from './entry.js'
+import { textOf } from './entry.js'
+import type { OAuth2Entry } from '../../types/providers.js'
 import type { GetJson } from '../../types/login-with.js'
 
 /**

@@ -1,4 +1,4 @@
-import type { OpenIdEntry } from './entry.js'
+import type { OpenIdEntry } from '../../types/providers.js'
 
 /** Twitch puts only these into an ID token that were asked for. */
 const asked = { email: null, email_verified: null, picture: null, preferred_username: null }

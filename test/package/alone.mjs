@@ -5,7 +5,7 @@
 //   node alone.mjs sessions esm    one; the stores are also tried in the Redis and PostgreSQL of REDIS_URL and DATABASE_URL
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { randomBytes, randomUUID } from 'node:crypto'
+import { generateKeyPairSync, randomBytes, randomUUID } from 'node:crypto'
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -93,6 +93,31 @@ const uses = {
       assert.equal((await store.list({ limit: 1, email })).users.length, 1)
       assert.equal(await store.remove(id), true)
     })
+  },
+
+  providers({ apple, github, microsoft, ...others }) {
+    const given = { clientId: 'a', clientSecret: 'b' }
+    const { oauth2, issuer } = github({ ...given, baseUrl: 'https://git.example' })
+    assert.equal(issuer, 'https://git.example/login/oauth')
+    assert.equal(oauth2.tokenEndpoint, `${issuer}/access_token`)
+    const { tenants } = microsoft({ ...given, tenant: 'organizations', tenants: () => true })
+    assert.deepEqual(['9188040d-6c67-4c5b-b112-36a304b66dad', 'a'].map(tenants), [false, true])
+    const pair = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey
+    const privateKey = pair.export({ type: 'pkcs8', format: 'pem' })
+    const { clientSecret } = apple({ clientId: 'a', teamId: 'T', keyId: 'K', privateKey })
+    assert.equal(clientSecret().split('.').length, 3)
+    assert.throws(() => apple({ clientId: 'a', teamId: 'T', keyId: 'K' }), {
+      code: 'ERR_AUTH_OPTION',
+    })
+    const entries = Object.entries(others).filter(([name]) => name !== 'default')
+    for (const [name, entry] of entries) assert.match(entry(given).issuer, /^https:/, name)
+    assert.equal(entries.length, 9)
+    // It loads nothing of the plugin.
+    const loaded = Object.keys(require.cache).filter((file) => /fastify-authn[^]*\.js$/.test(file))
+    assert.ok(
+      loaded.every((file) => /providers[^]*index\.js$/.test(file)),
+      loaded.join(),
+    )
   },
 
   async testing({ actingAs, apiKeyStoreSuite, authAttacks, authnTesting }) {

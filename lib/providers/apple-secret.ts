@@ -1,0 +1,54 @@
+import type { KeyObject } from 'node:crypto'
+import { createRequire } from 'node:module'
+
+/** Loading it takes longer than all else here, and Apple alone needs it. */
+const crypto = () => createRequire(process.execPath)('node:crypto') as typeof import('node:crypto')
+
+const hour = 3600
+
+/** The errors of `createPrivateKey()` could quote the key. @returns null for what is no P-256 key as PKCS #8 PEM */
+export function keyOf(pem: unknown): KeyObject | null {
+  if (typeof pem !== 'string' || !/^\s*-----BEGIN PRIVATE KEY-----\s/.test(pem)) return null
+  try {
+    const key = crypto().createPrivateKey(pem)
+    return key.asymmetricKeyDetails?.namedCurve === 'prime256v1' ? key : null
+  } catch {
+    return null
+  }
+}
+
+/** Makes client secrets, each for an hour: a JWT (RFC 7519) that Apple accepts for half a year at most. */
+export function secretMaker(key: KeyObject, kid: string, claims: object): () => string {
+  let [secret, madeAt] = ['', -Infinity]
+  return () => {
+    const now = Math.floor(Date.now() / 1000)
+    if (Math.abs(now - madeAt) < hour) return secret
+    madeAt = now
+    const parts = [
+      { alg: 'ES256', kid },
+      { ...claims, iat: now, exp: now + 2 * hour },
+    ]
+    const content = parts
+      .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
+      .join('.')
+    const signature = crypto().sign('sha256', Buffer.from(content), {
+      key,
+      dsaEncoding: 'ieee-p1363',
+    })
+    return (secret = `${content}.${signature.toString('base64url')}`)
+  }
+}
+
+const textOf = (value: unknown): string[] => (typeof value === 'string' && value ? [value] : [])
+
+/** The name in the field `user` of the form, which is JSON: `{ name: { firstName, lastName } }`. Anybody can write it. */
+export function nameOf(user: string | null): string | undefined {
+  try {
+    const { name } = JSON.parse(user ?? '{}') as { name?: Record<string, unknown> }
+    const text = [...textOf(name?.firstName), ...textOf(name?.lastName)].join(' ')
+    const isGood = text.length <= 255 && text.isWellFormed() && !/\p{Cc}/u.test(text)
+    return isGood ? text || undefined : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,199 @@
+// What makes startup fail, and what the entries leave to the app.
+import { generateKeyPairSync, randomUUID } from 'node:crypto'
+import t from 'tap'
+import {
+  apple,
+  facebook,
+  github,
+  gitlab,
+  google,
+  linkedin,
+  microsoft,
+  twitch,
+} from '../../lib/providers/index.js'
+import { standardOptions } from '../helpers/app.js'
+import { clockOf } from '../helpers/clock.js'
+import { reveals, thrownBy } from '../helpers/errors.js'
+import { failureWith } from '../helpers/options.js'
+
+const base = { clientId: 'a', clientSecret: 'b', username: ({ sub }: { sub: string }) => sub }
+const errorOf = failureWith('loginWith', { ...standardOptions(), sessions: true, cookies: true })
+
+const pemOf = (namedCurve: string, type: 'pkcs8' | 'sec1' = 'pkcs8'): string => {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve })
+  return String(privateKey.export({ type, format: 'pem' }))
+}
+const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
+
+const good = { clientId: 'a', teamId: 'T', keyId: 'K', privateKey: pemOf('P-256') }
+
+t.test('startup fails for a key of Apple that is none, without a word of it', async (t) => {
+  const lines = good.privateKey.trim().split('\n')
+  const keys: unknown[] = [
+    undefined,
+    null,
+    '',
+    7,
+    'a secret of Apple that is no key',
+    lines.join('\\n'),
+    lines.slice(1, -1).join(''),
+    [lines[0], 'AAAA', lines.at(-1)].join('\n'),
+    pemOf('P-384'),
+    pemOf('P-256', 'sec1'),
+    rsa.export({ type: 'pkcs8', format: 'pem' }),
+    String(generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' })),
+    Buffer.from(good.privateKey),
+  ]
+  for (const privateKey of keys) {
+    const { code, message, error } = thrownBy(() =>
+      apple({ ...good, privateKey: privateKey as string }),
+    )
+    t.equal(code, 'ERR_AUTH_OPTION')
+    t.match(message, /apple\(\{ privateKey \}\).*P-256.*PKCS #8/)
+    const secret = String(privateKey)
+      .split(/\n|\\n/)
+      .find((line) => /^[\w+/ ]{30}/.test(line))
+    if (secret !== undefined) t.notOk(reveals(error, secret))
+  }
+  for (const option of ['teamId', 'keyId'])
+    for (const value of [undefined, '', 7])
+      t.match(
+        thrownBy(() => apple({ ...good, [option]: value })),
+        {
+          code: 'ERR_AUTH_OPTION',
+          message: new RegExp(`apple\\(\\{ ${option} \\}\\)`),
+        },
+      )
+  t.equal(await errorOf(t, { apple: { ...apple(good), username: base.username } }), undefined)
+})
+
+t.test('the secret of Apple is kept for an hour', async (t) => {
+  const clock = clockOf(t)
+  const { clientSecret } = apple(good)
+  const first = clientSecret()
+  clock.advance(3599)
+  t.equal(clientSecret(), first)
+  clock.advance(2)
+  const second = clientSecret()
+  t.not(second, first)
+  const { iat, exp } = JSON.parse(
+    Buffer.from(String(second.split('.')[1]), 'base64url').toString(),
+  ) as { iat: number; exp: number }
+  t.ok(exp - iat > 3600 && exp - iat <= 15_777_000, 'valid for as long as it is kept')
+})
+
+t.test('the name of a form of Apple is taken where the token has none, if it is one', async (t) => {
+  const { claims } = apple(good)
+  const nameOf = (user: unknown, more: object = {}) =>
+    claims(
+      { iss: 'i', sub: 's', ...more },
+      { user: typeof user === 'string' || user === null ? user : JSON.stringify(user) },
+    )
+  const name = { firstName: 'Alice', lastName: 'Liddell' }
+  t.match(nameOf({ name, email: 'admin@example.com' }), { name: 'Alice Liddell', email: undefined })
+  t.match(nameOf({ name: { firstName: 'Alice' } }), { name: 'Alice' })
+  t.match(nameOf({ name }, { name: 'Of the token' }), { name: 'Of the token' })
+  const odd: unknown[] = [
+    ...[null, '', '{', 'null', '7', '[]', '"a"'],
+    { name: null },
+    { name: 'Alice' },
+    { name: { firstName: 7, lastName: ['a'] } },
+    { name: { firstName: 'a'.repeat(256) } },
+    { name: { firstName: 'a\nb' } },
+    { name: { firstName: 'a', lastName: '\0' } },
+    { name: { firstName: '\ud800' } },
+    '{"__proto__": {"name": {"firstName": "a"}}}',
+  ]
+  for (const user of odd) t.equal(nameOf(user).name, undefined, JSON.stringify(user))
+})
+
+t.test('startup fails for a tenant of Microsoft that is none, and without tenants', async (t) => {
+  const tid = randomUUID()
+  const bad = [
+    '',
+    'contoso.com',
+    '{tenantid}',
+    `${tid}/`,
+    `${tid}\n`,
+    'Common',
+    '__proto__',
+    'constructor',
+    undefined,
+    null,
+    7,
+    [tid],
+  ]
+  for (const tenant of bad)
+    t.match(
+      thrownBy(() => microsoft({ ...base, tenant: tenant as string })),
+      {
+        code: 'ERR_AUTH_OPTION',
+        message: /microsoft\(\{ tenant \}\)/,
+      },
+    )
+  const tenants = (): boolean => true
+  const rows: [given: Parameters<typeof microsoft>[0], isFine: boolean][] = [
+    [{ ...base, tenant: 'common' }, false],
+    [{ ...base, tenant: 'organizations' }, false],
+    [{ ...base, tenant: 'common', tenants }, true],
+    [{ ...base, tenant: 'organizations', tenants }, true],
+    [{ ...base, tenant: 'consumers' }, true],
+    [{ ...base, tenant: 'consumers', tenants }, false],
+    [{ ...base, tenant: tid }, true],
+    [{ ...base, tenant: tid, tenants }, false],
+    [{ ...base, tenant: 'organizations', tenants: true as never }, false],
+  ]
+  for (const [given, isFine] of rows) {
+    const error = await errorOf(t, { microsoft: microsoft(given) })
+    if (isFine) t.equal(error, undefined, given.tenant)
+    else t.match(error, { code: 'ERR_AUTH_OPTION', message: /loginWith\.microsoft\.tenants/ })
+  }
+})
+
+t.test('organizations are no personal accounts, whatever tenants() says', async (t) => {
+  const personal = '9188040d-6c67-4c5b-b112-36a304b66dad'
+  const asked: string[] = []
+  const tenants = async (tid: string) => asked.push(tid) > 0
+  const { tenants: ofFirms } = microsoft({ ...base, tenant: 'organizations', tenants })
+  const { tenants: ofAll } = microsoft({ ...base, tenant: 'common', tenants })
+  const tid = randomUUID()
+  t.strictSame([await ofFirms?.(personal), await ofFirms?.(tid), asked], [false, true, [tid]])
+  t.equal(await ofAll?.(personal), true)
+})
+
+t.test('a host of their own is an address', async (t) => {
+  for (const entry of [github, gitlab] as (typeof gitlab)[]) {
+    for (const baseUrl of [undefined, '', null, 7])
+      t.match(
+        thrownBy(() => entry({ ...base, baseUrl: baseUrl as string })),
+        {
+          code: 'ERR_AUTH_OPTION',
+          message: /baseUrl/,
+        },
+      )
+    for (const baseUrl of ['http://git.example', 'git.example', 'https://git.example?a'])
+      t.match(await errorOf(t, { git: entry({ ...base, baseUrl }) }), {
+        code: 'ERR_AUTH_OPTION',
+        message: /loginWith\.git/,
+      })
+  }
+})
+
+t.test('the app overrides what it likes, and has to have what a provider needs', async (t) => {
+  t.match(github({ ...base, scope: 'read:user' }), { oauth2: { scope: 'read:user' } })
+  t.match(google({ ...base, scope: 'openid' }), { scope: 'openid' })
+  t.match(facebook({ ...base, clientAuth: 'basic', failureTo: '/failed' }), {
+    clientAuth: 'basic',
+    failureTo: '/failed',
+  })
+  t.match(twitch({ ...base, authorizationParams: { force_verify: 'true' } }), {
+    authorizationParams: { force_verify: 'true' },
+  })
+  const { clientSecret: _, ...open } = base
+  t.match(await errorOf(t, { linkedin: linkedin(open) }), {
+    code: 'ERR_AUTH_OPTION',
+    message: /loginWith\.linkedin\.clientSecret/,
+  })
+  const github2 = github({ ...base, clientSecret: undefined })
+  t.match(await errorOf(t, { github: github2 }), { message: /loginWith\.github\.clientSecret/ })
+})

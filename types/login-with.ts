@@ -3,8 +3,33 @@ import type { StoreResult } from './store-result.js'
 import type { StoredUser } from './user-service.js'
 import type { OfRegistration } from './events.js'
 
-/** What entries of the option `loginWith` have in common. */
-interface ProviderOptions<Stored extends object, Claims extends Profile, Tokens> {
+/** Sign-in with a provider: an entry of the option `loginWith`. Without `oauth2`, an OpenID provider (OpenID Connect Core 1.0, authorization code flow with PKCE). */
+export interface LoginProviderOptions<Stored extends object = StoredUser> {
+  /**
+   * The identifier of the provider: https, or http to a loopback address, without query, fragment and credentials. It is
+   * compared character by character with the metadata, the ID token and the `iss` of the callback (RFC 9207). With
+   * {@link oauth2}, it is the name under which accounts are stored, so it never changes.
+   *
+   * With `{tenantid}` in it, each tenant has an issuer of its own, with the claim `tid`, a GUID, in that place. Then
+   * {@link tenants} and the addresses of the endpoints are required, since the metadata are not fetched.
+   */
+  issuer: string
+  /**
+   * Says whether the users of a tenant may log in, where `issuer` has `{tenantid}`. Asked for each login and link, after the
+   * ID token was verified. The administrator of a tenant decides what its tokens say, the e-mail too.
+   *
+   * @param tid - a GUID in lower case
+   * @returns `true` to let the user in; anything else rejects the login (403)
+   * @throws AuthenticationError to reject the login; any other error gives a 500
+   */
+  tenants?: ((tid: string) => boolean | Promise<boolean>) | undefined
+  /**
+   * What takes the place of metadata, ID token and UserInfo, for a provider that has OAuth 2.0 (RFC 6749 §4.1) and a profile.
+   * Beside it, startup fails for {@link scope} and the addresses of the endpoints, which it has itself, for {@link tenants},
+   * {@link mfa}, {@link userinfo}, {@link clockTolerance}, and `max_age` in {@link authorizationParams}. Default: none, it
+   * is an OpenID provider.
+   */
+  oauth2?: OAuth2Options | undefined
   /** The name of the app at the provider. */
   clientId: string
   /**
@@ -25,11 +50,11 @@ interface ProviderOptions<Stored extends object, Claims extends Profile, Tokens>
    * @returns a string or a finite number; null or undefined to reject the login (403)
    * @throws AuthenticationError to reject the login; any other error gives a 500
    */
-  username: (
-    claims: Claims,
+  username(
+    claims: IdTokenClaims,
     request: FastifyRequest,
-    tokens: Tokens,
-  ) => string | number | null | undefined | Promise<string | number | null | undefined>
+    tokens: ProviderTokens,
+  ): string | number | null | undefined | Promise<string | number | null | undefined>
   /**
    * Stores that `iss` and `sub` belong to a user who is logged in, and has asked for it by `POST /login/<name>/link`. It must
    * never move them to another user. Without it there is no such route. The parameters are those of {@link username}.
@@ -39,10 +64,10 @@ interface ProviderOptions<Stored extends object, Claims extends Profile, Tokens>
    * @throws AuthenticationError to reject it; any other error gives a 500. A returned error counts as thrown
    */
   link?(
-    claims: Claims,
+    claims: IdTokenClaims,
     user: Stored,
     request: FastifyRequest,
-    tokens: Tokens,
+    tokens: ProviderTokens,
   ): StoreResult | PromiseLike<StoreResult>
   /**
    * Returns the claims that {@link username} and {@link link} get, such as with an `email_verified` that the provider names
@@ -53,7 +78,10 @@ interface ProviderOptions<Stored extends object, Claims extends Profile, Tokens>
    * sends the form can write what they like
    * @throws AuthenticationError to reject the login; any other error gives a 500
    */
-  claims?(claims: Claims, callback: { readonly user: string | null }): object | Promise<object>
+  claims?(
+    claims: IdTokenClaims,
+    callback: { readonly user: string | null },
+  ): object | Promise<object>
   /**
    * `'form_post'`: the provider sends the browser back with a form (OAuth 2.0 Form Post Response Mode §2), to `POST
    * /login/<name>/callback`, which leads it on to the callback. Default: by a redirect.
@@ -82,33 +110,6 @@ interface ProviderOptions<Stored extends object, Claims extends Profile, Tokens>
     | Readonly<Record<string, string>>
     | ((request: FastifyRequest) => Readonly<Record<string, string>>)
     | undefined
-}
-
-/** Sign-in with an OpenID provider (OpenID Connect Core 1.0, authorization code flow with PKCE): an entry of the option `loginWith`. */
-export interface LoginProviderOptions<Stored extends object = StoredUser> extends ProviderOptions<
-  Stored,
-  IdTokenClaims,
-  ProviderTokens
-> {
-  /**
-   * The identifier of the provider: https, or http to a loopback address, without query, fragment and credentials. It is
-   * compared character by character with the metadata, the ID token and the `iss` of the callback (RFC 9207).
-   *
-   * With `{tenantid}` in it, each tenant has an issuer of its own, with the claim `tid`, a GUID, in that place. Then
-   * {@link tenants} and the addresses of the endpoints are required, since the metadata are not fetched.
-   */
-  issuer: string
-  /**
-   * Says whether the users of a tenant may log in, where `issuer` has `{tenantid}`. Asked for each login and link, after the
-   * ID token was verified. The administrator of a tenant decides what its tokens say, the e-mail too.
-   *
-   * @param tid - a GUID in lower case
-   * @returns `true` to let the user in; anything else rejects the login (403)
-   * @throws AuthenticationError to reject the login; any other error gives a 500
-   */
-  tenants?: ((tid: string) => boolean | Promise<boolean>) | undefined
-  /** Not allowed here: see {@link OAuth2ProviderOptions}. */
-  oauth2?: undefined
   /**
    * How the app proves who it is at the token endpoint: in the header or in the body. Default `'basic'`, or `'post'` where
    * the metadata do not list `client_secret_basic`.
@@ -145,23 +146,6 @@ export interface LoginProviderOptions<Stored extends object = StoredUser> extend
   clockTolerance?: number | undefined
 }
 
-/** Sign-in with a provider that has OAuth 2.0 (RFC 6749 §4.1) and a profile, but no ID tokens: an entry of the option `loginWith`. */
-export interface OAuth2ProviderOptions<Stored extends object = StoredUser> extends ProviderOptions<
-  Stored,
-  Profile,
-  OAuth2Tokens
-> {
-  /**
-   * The name under which accounts are stored, so it never changes: https, or http to a loopback address, without query,
-   * fragment and credentials. If the callback has `iss` (RFC 9207), it must be this one, character by character.
-   */
-  issuer: string
-  /** How the app proves who it is at the token endpoint: in the header or in the body. Default `'basic'`. */
-  clientAuth?: 'basic' | 'post' | undefined
-  /** What takes the place of metadata, ID token and UserInfo. */
-  oauth2: OAuth2Options
-}
-
 /** The option `oauth2` of a provider without ID tokens. */
 export interface OAuth2Options {
   /** The address of the authorization endpoint: https, or http to a loopback address. */
@@ -179,7 +163,7 @@ export interface OAuth2Options {
    * `exp`, `iat`, `nonce`, `auth_time`, `acr` and `amr` are dropped
    * @throws AuthenticationError to reject the login; any other error gives a 500
    */
-  profile(get: GetJson, tokens: OAuth2Tokens): object | Promise<object>
+  profile(get: GetJson, tokens: ProviderTokens): object | Promise<object>
   /**
    * `false` for a provider that rejects PKCE (RFC 7636). Then only `state` and the client secret protect a code, and nothing
    * does if it is stolen and injected (RFC 9700 §4.5). Default `true`.
@@ -201,7 +185,7 @@ export type GetJson = <Json extends object = Record<string, unknown>>(
   options?: { headers?: Readonly<Record<string, string>> | undefined },
 ) => Promise<Json>
 
-/** What a provider has said of its user. Frozen at any depth. */
+/** What a provider with `oauth2` has said of its user. Frozen at any depth. */
 export interface Profile {
   /** The issuer. */
   readonly iss: string
@@ -221,34 +205,30 @@ export interface Profile {
   readonly [claim: string]: unknown
 }
 
-/** Claims of an ID token (OpenID Connect Core §2), and of UserInfo (§5.1). Frozen at any depth. */
+/** Claims of an ID token (OpenID Connect Core §2), and of UserInfo (§5.1). With `oauth2`, a {@link Profile} alone. Frozen at any depth. */
 export interface IdTokenClaims extends Profile {
   /** The `clientId`, or several audiences. */
-  readonly aud: string | readonly string[]
+  readonly aud?: string | readonly string[]
   /** When the token expires, in seconds since 1970. */
-  readonly exp: number
+  readonly exp?: number
   /** When it was issued, in seconds since 1970. */
-  readonly iat: number
+  readonly iat?: number
   /** When the user has authenticated at the provider, in seconds since 1970. */
   readonly auth_time?: number
 }
 
-/** The response of the token endpoint of a provider. */
-export interface OAuth2Tokens {
+/** The response of the token endpoint of the provider. */
+export interface ProviderTokens {
   /** The access token for the APIs of the provider. */
   readonly accessToken: string
+  /** The ID token; absent with `oauth2`. */
+  readonly idToken?: string
   /** The refresh token, with a scope such as `offline_access`. */
   readonly refreshToken?: string
   /** The scopes that were granted, where they are not those that were asked for. */
   readonly scope?: string
   /** Seconds until the access token expires. */
   readonly expiresIn?: number
-}
-
-/** The response of the token endpoint of an OpenID provider. */
-export interface ProviderTokens extends OAuth2Tokens {
-  /** The ID token. */
-  readonly idToken: string
 }
 
 /** A provider in `app.authn.loginWith`. */
@@ -294,9 +274,7 @@ declare module './options.js' {
      * entries for some. Needs `sessions`, `cookies`, `userService` and, for entries without `oauth2`, the package
      * `openid-client`. Default: none.
      */
-    loginWith?:
-      | Readonly<Record<string, LoginProviderOptions<Stored> | OAuth2ProviderOptions<Stored>>>
-      | undefined
+    loginWith?: Readonly<Record<string, LoginProviderOptions<Stored>>> | undefined
   }
 }
 

@@ -1,20 +1,21 @@
-import type { LoginProviderOptions, OAuth2ProviderOptions } from './login-with.js'
+import type { LoginProviderOptions } from './login-with.js'
 
-/** The options of an entry, but for those that the provider decides. `username` is not needed beside the option `users`. */
-type Given<Options extends { username: unknown }, Own extends keyof Options> = Omit<
-  Options,
-  Own | 'username'
-> &
-  Partial<Pick<Options, 'username'>>
+/** The options of an entry: those of `loginWith.<name>`, but for what it has itself. Beside the option `users`, `username` is not needed. */
+export type OpenIdEntry = Omit<LoginProviderOptions, 'issuer' | 'oauth2' | 'tenants' | 'username'> &
+  Partial<Pick<LoginProviderOptions, 'username'>>
 
-/** The options of an entry of an OpenID provider: those of `loginWith.<name>` but for `issuer`. */
-export type OpenIdEntry = Given<LoginProviderOptions, 'issuer' | 'oauth2' | 'tenants'>
-
-/** The options of an entry of a provider without ID tokens: those of `loginWith.<name>` but for `issuer` and `oauth2`. */
-export interface OAuth2Entry extends Given<OAuth2ProviderOptions, 'issuer' | 'oauth2'> {
-  /** The scopes that the app requests. Default: those that the claims of the entry need. */
-  scope?: string | undefined
-}
+/** The options of an entry of a provider without ID tokens, but for those that it does not know. */
+export type OAuth2Entry = Omit<
+  OpenIdEntry,
+  | 'authorizationEndpoint'
+  | 'tokenEndpoint'
+  | 'jwksUri'
+  | 'userinfoEndpoint'
+  | 'endSessionEndpoint'
+  | 'userinfo'
+  | 'mfa'
+  | 'clockTolerance'
+>
 
 /** A provider that people run on a host of their own. */
 export interface OwnHost {

@@ -4,7 +4,7 @@ import type { NewAccount } from './mail.js'
 import type { ApiKeysOptions } from './api-keys.js'
 import type { OfRegistration } from './events.js'
 import type { LoginOptions } from './login.js'
-import type { LoginProviderOptions, OAuth2ProviderOptions, Profile } from './login-with.js'
+import type { IdTokenClaims, LoginProviderOptions } from './login-with.js'
 import type { AuthMark } from './marks.js'
 import type { AuthnOptions } from './options.js'
 import type { Passkey, PasskeysOptions } from './passkeys.js'
@@ -83,7 +83,7 @@ export interface NewUserAccount extends Pick<NewAccount, 'invitation' | 'admin'>
   /** The name of the provider in `loginWith`, for a first login there. */
   readonly provider?: string
   /** The claims of that provider. */
-  readonly claims?: Profile
+  readonly claims?: IdTokenClaims
 }
 
 /** The admin API: see the guide "Users and admins". */
@@ -280,16 +280,6 @@ export interface ProviderBesideUsers<Stored extends object> extends BesideUsers<
   link?: LoginProviderOptions<Stored>['link']
 }
 
-/** An entry with `oauth2` of the option `loginWith` beside `users`. */
-export interface OAuth2ProviderBesideUsers<Stored extends object> extends BesideUsers<
-  OAuth2ProviderOptions<Stored>,
-  'username',
-  'link'
-> {
-  /** Links an account, in place of the table: see {@link OAuth2ProviderOptions.link}. */
-  link?: OAuth2ProviderOptions<Stored>['link']
-}
-
 /** The option `accounts` beside `users`. */
 export interface AccountsBesideUsers<Stored extends object> extends Omit<
   AccountsOptions<Stored>,
@@ -318,9 +308,7 @@ export interface OptionsBesideUsers<Stored extends object> {
   /** Sign-up, forgotten passwords and changes: see {@link AuthnOptions.accounts}. */
   accounts?: AccountsBesideUsers<Stored> | undefined
   /** Providers with which users log in: see {@link AuthnOptions.loginWith}. */
-  loginWith?:
-    | Readonly<Record<string, ProviderBesideUsers<Stored> | OAuth2ProviderBesideUsers<Stored>>>
-    | undefined
+  loginWith?: Readonly<Record<string, ProviderBesideUsers<Stored>>> | undefined
   /** Codes after a login: see {@link AuthnOptions.secondFactor}. */
   secondFactor?: BesideUsers<SecondFactorOptions<Stored>, 'update', 'field'> | undefined
   /** Log-in with passkeys: see {@link AuthnOptions.passkeys}. */

@@ -22,7 +22,7 @@ import type { Own, Registration } from '../feature.js'
 import { claimsMaker } from '../login/token.js'
 import type { AskedBody, Authentication, FinishedLogin } from '../tokens/issued.js'
 import type { Work } from '../http/plugin-route.js'
-import type { IdTokenClaims, Profile, ProviderTokens } from '../../types/login-with.js'
+import type { IdTokenClaims, Profile } from '../../types/login-with.js'
 import type { UserService } from '../../types/user-service.js'
 
 /** Errors of RFC 6749 §4.1.2.1 and OpenID Connect Core §3.1.2.6, which a reason may name. */
@@ -91,8 +91,7 @@ async function logIn(
   started: number,
 ): Promise<string | null> {
   const { userService, userServiceTimeout: timeout } = registration.options
-  const ask = async (): Promise<unknown> =>
-    options.username(claims as IdTokenClaims, request, tokens as ProviderTokens)
+  const ask = async (): Promise<unknown> => options.username(claims, request, tokens)
   const username = await withUserTimeout(ask(), timeout)
     .then((name) => usableName(name, options.name))
     .catch((error: unknown) => {

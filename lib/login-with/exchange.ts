@@ -9,7 +9,7 @@ import { freeze } from '../tokens/engine.js'
 import { ask, askForTokens, failed, type Answer } from './request.js'
 import type { Attempt } from './attempt.js'
 import type { Provider } from './provider.js'
-import type { IdTokenClaims, OAuth2Tokens, Profile } from '../../types/login-with.js'
+import type { IdTokenClaims, ProviderTokens, Profile } from '../../types/login-with.js'
 
 /** Milliseconds for which a key set is used without being fetched again. */
 const freshKeys = 10 * 60_000
@@ -17,7 +17,7 @@ const freshKeys = 10 * 60_000
 /** What a provider has said of its user. `authTime` is in seconds since 1970. */
 export interface Exchanged {
   readonly claims: Profile
-  readonly tokens: OAuth2Tokens
+  readonly tokens: ProviderTokens
   readonly authTime: number | undefined
 }
 

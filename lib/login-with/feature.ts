@@ -2,12 +2,12 @@ import { wrongOption } from '../errors/errors.js'
 import type { CookieSettings } from '../http/cookie-names.js'
 import { belowLogin, urlOf } from '../login/plugin-routes.js'
 import { requireOptions } from '../options/check.js'
-import { checkIssuers, resolveProvider, type GivenProvider } from './options.js'
+import { checkIssuers, resolveProvider } from './options.js'
 import { Provider } from './provider.js'
 import { providerRoutes } from './routes.js'
 import type { Feature, FeatureContext } from '../feature.js'
 import type { ResolvedLogin } from '../options/resolve.js'
-import type { LoginProvider } from '../../types/login-with.js'
+import type { LoginProvider, LoginProviderOptions } from '../../types/login-with.js'
 
 export { schema } from './options.js'
 
@@ -16,7 +16,7 @@ const needed =
 
 type Resolved = Awaited<ReturnType<typeof resolve>>
 
-export async function resolve(given: Readonly<Record<string, GivenProvider>>) {
+export async function resolve(given: Readonly<Record<string, LoginProviderOptions>>) {
   const providers = Object.entries(given).map(([name, each]) => resolveProvider(name, each))
   checkIssuers(providers)
   if (providers.every(({ oauth2 }) => oauth2 !== undefined)) return { client: null, providers }

@@ -16,7 +16,6 @@ import type { Exchanged } from './exchange.js'
 import type { Routes } from './provider.js'
 import type { Own, Registration } from '../feature.js'
 import type { Authenticator } from '../../types/authenticator.js'
-import type { IdTokenClaims, ProviderTokens } from '../../types/login-with.js'
 import type { JwtClaims } from '../../types/request-extra.js'
 
 /** Tells these tokens from access tokens (RFC 8725 §3.11). */
@@ -124,12 +123,7 @@ export async function link(
     throw isRejected ? attemptInvalid(error.cause ?? error.code) : error
   })
   const ask = async (): Promise<boolean> => {
-    const result: unknown = await options.link?.(
-      claims as IdTokenClaims,
-      user,
-      request,
-      tokens as ProviderTokens,
-    )
+    const result: unknown = await options.link?.(claims, user, request, tokens)
     if (result instanceof Error) throw result
     const isLinked = isStored(result, 'ERR_AUTH_USER_SERVICE', `loginWith.${options.name}.link`)
     // Also after the time-out: what is stored then stays.

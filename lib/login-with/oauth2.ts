@@ -9,7 +9,7 @@ import { invalid, isSubject, withScope, type Exchanged } from './exchange.js'
 import { askForTokens, failed, type Answer } from './request.js'
 import type { Attempt } from './attempt.js'
 import type { Provider } from './provider.js'
-import type { GetJson, OAuth2Options, OAuth2Tokens, Profile } from '../../types/login-with.js'
+import type { GetJson, OAuth2Options, ProviderTokens, Profile } from '../../types/login-with.js'
 
 /** How often a profile may fetch something. */
 const mostFetches = 8
@@ -41,7 +41,7 @@ const ofApp = new Set<unknown>(
 )
 
 /** @throws ERR_AUTH_LOGIN_INVALID, ERR_AUTH_PROVIDER_UNAVAILABLE */
-function tokensOf(provider: Provider, [response, bytes]: Answer): OAuth2Tokens {
+function tokensOf(provider: Provider, [response, bytes]: Answer): ProviderTokens {
   const { status } = response
   const fail = (problem: string): Error => failed(provider, `the token endpoint ${problem}`, true)
   const body = bodyOf(response, bytes)
@@ -66,7 +66,7 @@ function tokensOf(provider: Provider, [response, bytes]: Answer): OAuth2Tokens {
     refreshToken: typeof refreshToken === 'string' ? refreshToken : undefined,
     scope: typeof scope === 'string' ? scope : undefined,
     expiresIn: expiresIn >= 0 && expiresIn < Infinity ? expiresIn : undefined,
-  }) as OAuth2Tokens
+  }) as ProviderTokens
 }
 
 /** The members of a JSON object or a form; null for another body. */
@@ -80,7 +80,7 @@ function bodyOf(response: Response, bytes: Buffer): Record<string, unknown> | nu
 }
 
 /** @throws (rejects) what the option `profile` throws, and ERR_AUTH_PROVIDER_UNAVAILABLE, ERR_AUTH_LOGIN_INVALID */
-async function profileOf(provider: Provider, tokens: OAuth2Tokens): Promise<Profile> {
+async function profileOf(provider: Provider, tokens: ProviderTokens): Promise<Profile> {
   const { issuer } = provider.options
   const oauth2 = provider.options.oauth2 as OAuth2Options
   const read = async (signal: AbortSignal): Promise<unknown> => {
@@ -106,7 +106,7 @@ const profileFailed = (provider: Provider, error: unknown, hasAnswered: boolean)
   )
 
 /** The first parameter of the option `profile`. */
-function getter(provider: Provider, { accessToken }: OAuth2Tokens, signal: AbortSignal): GetJson {
+function getter(provider: Provider, { accessToken }: ProviderTokens, signal: AbortSignal): GetJson {
   let fetches = 0
   const get = async (
     url: string,

@@ -76,15 +76,12 @@ const defaults = {
 }
 
 type Named = { readonly name: string; readonly registration?: string }
-export type GivenProvider = Omit<LoginProviderOptions, 'oauth2'> & {
-  readonly oauth2?: OAuth2Options | undefined
-}
-export type ResolvedProvider = GivenProvider & typeof defaults & Named
+export type ResolvedProvider = LoginProviderOptions & typeof defaults & Named
 
 /** What only a provider with ID tokens has, or what `oauth2` has itself. */
 const ofOpenId = [...endpoints, ...'scope userinfo mfa clockTolerance tenants'.split(' ')]
 
-export function resolveProvider(name: string, given: GivenProvider): ResolvedProvider {
+export function resolveProvider(name: string, given: LoginProviderOptions): ResolvedProvider {
   const place = `loginWith.${name}`
   if (!/^[A-Za-z0-9][\w-]{0,63}$/.test(name)) {
     wrongOption(
@@ -118,8 +115,8 @@ export function resolveProvider(name: string, given: GivenProvider): ResolvedPro
   return { ...withDefaults(defaults, given), name, endpoints: addresses }
 }
 
-function checkOAuth2(place: string, given: GivenProvider, { pkce }: OAuth2Options): void {
-  const taken = ofOpenId.find((option) => given[option as keyof GivenProvider] !== undefined)
+function checkOAuth2(place: string, given: LoginProviderOptions, { pkce }: OAuth2Options): void {
+  const taken = ofOpenId.find((option) => given[option as keyof LoginProviderOptions] !== undefined)
   if (taken !== undefined) {
     wrongOption(
       `options "${place}.oauth2" and "${place}.${taken}" are both set, but such a provider has no ID tokens. Leave "${taken}" out, or set it in "oauth2" if it is known there.`,
@@ -137,7 +134,7 @@ function checkOAuth2(place: string, given: GivenProvider, { pkce }: OAuth2Option
   }
 }
 
-function checkTenants(place: string, given: GivenProvider): void {
+function checkTenants(place: string, given: LoginProviderOptions): void {
   const { issuer, tenants, userinfo } = given
   if (!hasTenants(issuer)) {
     if (tenants === undefined) return

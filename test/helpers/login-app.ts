@@ -3,12 +3,7 @@ import type { Test } from 'tap'
 import { appWith, logLines, standardOptions, type TestApp } from './app.js'
 import { cookieOf } from './client.js'
 import { tls } from './cookies.js'
-import type {
-  AuthnOptions,
-  LoginProviderOptions,
-  OAuth2Options,
-  OAuth2ProviderOptions,
-} from '../../lib/index.js'
+import type { AuthnOptions, LoginProviderOptions, OAuth2Options } from '../../lib/index.js'
 import type { AnyResponse } from './flows.js'
 import type { TestProvider } from './provider.js'
 
@@ -26,8 +21,8 @@ export const reserved =
 export const oauth2Entry = (
   { url }: Pick<TestProvider, 'url'>,
   oauth2: Partial<OAuth2Options> = {},
-  more: Partial<OAuth2ProviderOptions> = {},
-): OAuth2ProviderOptions => ({
+  more: Partial<LoginProviderOptions> = {},
+): LoginProviderOptions & { oauth2: OAuth2Options } => ({
   issuer: url,
   clientId: 'shop',
   clientSecret,

@@ -4,7 +4,7 @@ import {
   AuthenticationError,
   type GetJson,
   type OAuth2Options,
-  type OAuth2ProviderOptions,
+  type LoginProviderOptions,
 } from '../../lib/index.js'
 import { linesOf } from '../helpers/cookies.js'
 import { shortFiveSeconds } from '../helpers/load.js'
@@ -19,7 +19,7 @@ async function oauth2App(
   t: Test,
   provider: TestProvider,
   oauth2: Partial<OAuth2Options> = {},
-  more: Partial<OAuth2ProviderOptions> = {},
+  more: Partial<LoginProviderOptions> = {},
   options: object = {},
 ) {
   const loginWith = { corp: oauth2Entry(provider, oauth2, more) }
@@ -41,7 +41,7 @@ t.test('a user logs in with a profile in place of an ID token', async (t) => {
     expires_in: '60',
     token_type: 'BEARER',
   }
-  const username: OAuth2ProviderOptions['username'] = (...given) => (seen.push(...given), 'alice')
+  const username: LoginProviderOptions['username'] = (...given) => (seen.push(...given), 'alice')
   const { app, begin, finish, get } = await oauth2App(t, provider, {}, { username })
   const begun = await begin('?returnTo=/notes')
   const {
@@ -81,7 +81,7 @@ t.test('the token request is that of RFC 6749, and a code is exchanged once', as
   const post = { client_id: 'shop', client_secret: clientSecret }
   const basic = `Basic ${Buffer.from(`shop:${new URLSearchParams({ '': clientSecret }).toString().slice(1)}`).toString('base64')}`
   const { clientSecret: _, ...open } = oauth2Entry(provider)
-  const rows: [OAuth2ProviderOptions, authorization: string | undefined, body: object][] = [
+  const rows: [LoginProviderOptions, authorization: string | undefined, body: object][] = [
     [oauth2Entry(provider), basic, {}],
     [oauth2Entry(provider, {}, { clientAuth: 'post' }), undefined, post],
     [oauth2Entry(provider, { pkce: false }, { clientAuth: 'post' }), undefined, post],
@@ -90,7 +90,7 @@ t.test('the token request is that of RFC 6749, and a code is exchanged once', as
   for (const [corp, authorization, ofClient] of rows) {
     const { begin, finish } = await loginApp(t, provider, {}, { loginWith: { corp } })
     const begun = await begin()
-    const hasPkce = corp.oauth2.pkce !== false
+    const hasPkce = corp.oauth2?.pkce !== false
     t.equal(begun.sent.has('code_challenge'), hasPkce)
     t.equal(begun.sent.has('code_challenge_method'), hasPkce)
     t.equal((await finish(begun)).statusCode, 303)
@@ -252,7 +252,7 @@ t.test('a profile has an acceptable sub, and what only ID tokens have is dropped
     t.match(last(), { code: 'ERR_AUTH_LOGIN_INVALID', reason: 'sub of the profile' })
   }
   const seen: object[] = []
-  const username: OAuth2ProviderOptions['username'] = (claims) => (seen.push(claims), 'alice')
+  const username: LoginProviderOptions['username'] = (claims) => (seen.push(claims), 'alice')
   const more = '"__proto__": {"admin": true}, "constructor": 1'
   const all = `{"iss": "https://evil.example", "aud": 1, "exp": 1, "iat": 1, "nonce": "a", "auth_time": 1, "acr": "gold", "amr": ["mfa"], "email_verified": "true", ${more}}`
   const round: Record<string, unknown> = {}

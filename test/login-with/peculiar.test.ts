@@ -1,11 +1,7 @@
 // What providers do in their own way: secrets that are made, claims with other names, an issuer for each tenant.
 import { randomUUID } from 'node:crypto'
 import t, { type Test } from 'tap'
-import {
-  AuthenticationError,
-  type LoginProviderOptions,
-  type OAuth2ProviderOptions,
-} from '../../lib/index.js'
+import { AuthenticationError, type LoginProviderOptions } from '../../lib/index.js'
 import { appWith, standardOptions } from '../helpers/app.js'
 import { goodKey } from '../helpers/issuer.js'
 import { shortFiveSeconds } from '../helpers/load.js'
@@ -449,7 +445,7 @@ t.test(
   'the route for forms is there only where it is needed, open, and disturbs no parser',
   async (t) => {
     const provider = await startProvider(t)
-    const rows: [LoginProviderOptions | OAuth2ProviderOptions, boolean][] = [
+    const rows: [LoginProviderOptions, boolean][] = [
       [
         { issuer: provider.url, clientId: 'a', username: () => 'a', responseMode: 'form_post' },
         true,

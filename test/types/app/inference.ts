@@ -7,10 +7,13 @@ import authn, {
   type Authenticator,
   type AuthnOptions,
   type AuthnPlugin,
+  type IdTokenClaims,
   type PasswordFieldOf,
+  type ProviderTokens,
   type StoredUser,
   type UserService,
 } from 'fastify-authn'
+import { github } from 'fastify-authn/providers'
 import { exactly } from '../exactly.js'
 import type { Row } from './user.js'
 
@@ -103,6 +106,48 @@ app.register(authn, {
     narrower: { ...corp, link: (_, user: Account & { serial: number }) => user.serial },
     // @ts-expect-error -- no users of the service
     other: { ...corp, link: (_, user: string) => user },
+  },
+})
+const keys = { clientId: 'shop', clientSecret: () => 'secret' }
+app.register(authn, {
+  userService: byClass,
+  loginWith: {
+    github: github({
+      ...keys,
+      username({ iss, sub, email_verified: isVerified, aud }, request, tokens) {
+        exactly<string>()(iss)
+        exactly<string | readonly string[] | undefined>()(aud)
+        exactly<boolean | undefined>()(isVerified)
+        exactly<ProviderTokens>()(tokens)
+        return `${sub} ${request.ip}`
+      },
+      // An entry takes the users that the app has declared, or those that the parameter names.
+      link: ({ sub }, user: Account) => [sub, user.team],
+    }),
+    acme: {
+      issuer: 'https://acme.example',
+      ...keys,
+      oauth2: {
+        authorizationEndpoint: 'https://acme.example/authorize',
+        tokenEndpoint: 'https://acme.example/token',
+        profile: (get) => get('https://acme.example/me'),
+      },
+      username: (claims, _request, tokens) => {
+        exactly<IdTokenClaims>()(claims)
+        exactly<ProviderTokens>()(tokens)
+        return claims.sub
+      },
+      link: (_, user) => [user.team],
+    },
+    corp: {
+      ...corp,
+      claims: (claims, { user }) => ({ ...claims, name: claims.name ?? user }),
+      username: (claims, _request, tokens) => {
+        exactly<IdTokenClaims>()(claims)
+        exactly<ProviderTokens>()(tokens)
+        return claims.sub
+      },
+    },
   },
 })
 const options = { userService: byClass, passwordField: 'hash' } satisfies AuthnOptions<Account>

@@ -1,6 +1,7 @@
 // A table of users: what it supplies may be left out of other options, and its rows are their users.
 import Fastify from 'fastify'
 import authn, { type AnyOwnUserOptions, type TableUser, type UserTableOptions } from 'fastify-authn'
+import { apple, github, google as googleEntry, microsoft } from 'fastify-authn/providers'
 import { memoryUsers, type StoredTableUser } from 'fastify-authn/users'
 import { exactly } from '../exactly.js'
 
@@ -70,6 +71,34 @@ app.register(authn, {
   secondFactor: { ...secondFactor, update: ({ id }, after) => id !== after },
   passkeys: { ...passkeys, list: ({ id }) => (id === '' ? [] : []) },
 })
+
+// Entries of providers need no username beside the table.
+
+const keys = { clientId: 'shop', clientSecret: process.env['SECRET'] }
+app.register(authn, {
+  users,
+  loginWith: {
+    github: github(keys),
+    google: googleEntry({ ...keys, failureTo: '/failed' }),
+    microsoft: microsoft({ ...keys, tenant: 'common', tenants: async (tid) => tid !== '' }),
+    apple: apple({ clientId: 'shop', teamId: 'T', keyId: 'K', privateKey: 'pem' }),
+    acme: {
+      issuer: 'https://acme.example',
+      ...keys,
+      oauth2: {
+        authorizationEndpoint: 'https://acme.example/authorize',
+        tokenEndpoint: 'https://acme.example/token',
+        profile: async (get, { accessToken }) => {
+          exactly<string>()(accessToken)
+          const me = await get<{ id: number }>('https://acme.example/me')
+          return { sub: me.id }
+        },
+      },
+    },
+  },
+})
+// @ts-expect-error -- no username without the table
+app.register(authn, { userService: service, loginWith: { github: github(keys) } })
 
 // In other places: a scope, an import, a call, options of elsewhere, beside a resource.
 

@@ -5,8 +5,9 @@ import { featureRoutes, type HandleOf } from '../login/feature-routes.js'
 import { besideLogin } from '../login/plugin-routes.js'
 import { requireAlive, requireOwnSession, requireProof } from '../login/proof.js'
 import type { Registration } from '../feature.js'
-import { isStorable, waysLeft } from './rules.js'
-import type { UserTools } from './tools.js'
+import { isStorable } from './rules.js'
+import type { UserTable } from './table.js'
+import { waysFor, type UserTools } from './tools.js'
 import type { UserRow } from '../../types/users.js'
 
 interface Body {
@@ -35,8 +36,9 @@ const remove: Handle = async ({ users, registration }, { issuer, subject }, requ
   await requireAlive(registration, request)
   const isText = isStorable(issuer) && isStorable(subject)
   const { ways, byMail } = users.resolved
-  const left = waysLeft(ways, byMail, user as UserRow)
-  const removed = isText && (await users.ask((store) => store.unlink(id, issuer, subject, left)))
+  const ask: UserTable['ask'] = (work) => users.ask(work)
+  const left = await waysFor(ways, byMail, user as UserRow, ask)
+  const removed = isText && (await ask((store) => store.unlink(id, issuer, subject, left)))
   if (!removed || removed === 'unknown') throw rejection('auth.not-found')
   if (removed === 'last') throw rejection('auth.identity-last')
   return null

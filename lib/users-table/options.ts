@@ -2,9 +2,10 @@ import { parseMark } from '../marks/mark.js'
 import { wrongOption } from '../errors/errors.js'
 import { anyFunction, flag, optional, strict, text } from '../options/check.js'
 import * as Type from '@sinclair/typebox/type'
+import { isIssuerOf } from '../http/tenant.js'
 import { withDefaults } from '../options/defaults.js'
 import { storeFactory } from '../stores/options.js'
-import { waysLeft } from './rules.js'
+import { isReachable } from './rules.js'
 import { userTableOf } from './table.js'
 import type { UserRow, UsersOptions, WaysIn } from '../../types/users.js'
 
@@ -56,12 +57,12 @@ export function resolve(given: UsersOptions) {
     byMail: false,
     /** Whether a user has neither an identity nor a passkey with which to log in, nor an address that is enough. */
     async hasNoWayIn(user: object): Promise<boolean> {
-      const { id } = user as UserRow
-      const left = waysLeft(resolved.ways, resolved.byMail, user as UserRow)
-      if (left === null) return false
-      const { passkeys, issuers } = left
+      const { id, email } = user as UserRow
+      if (resolved.byMail && isReachable(email)) return false
+      const { passkeys, issuers } = resolved.ways
       const identities = await table.ask((store) => store.identities(id))
-      if (identities.some(({ issuer }) => issuers.includes(issuer))) return false
+      const isConfigured = (issuer: string) => issuers.some((each) => isIssuerOf(each, issuer))
+      if (identities.some(({ issuer }) => isConfigured(issuer))) return false
       return !passkeys || (await table.ask((store) => store.passkeys(id))).length === 0
     },
   }

@@ -1,6 +1,5 @@
 import { controlCharacter } from '../http/authorization.js'
 import { emailOf } from '../mail/email.js'
-import type { UserRow, WaysIn } from '../../types/users.js'
 
 const isText = (value: unknown, least: number, most: number): value is string =>
   typeof value === 'string' &&
@@ -36,6 +35,6 @@ const own = new Set(['id', 'email', 'password', 'secondfactor', 'disabledat', 'c
 export const isOwnColumn = (name: string): boolean =>
   own.has(name.toLowerCase().replace(/[_-]/g, ''))
 
-/** See {@link WaysIn}; null where no identity or passkey is the last way in. */
-export const waysLeft = (ways: WaysIn, byMail: boolean, { email }: Pick<UserRow, 'email'>) =>
-  byMail && email !== null && emailOf(email) === email ? null : ways
+/** Whether e-mails to log in are sent to an address. */
+export const isReachable = (email: string | null): boolean =>
+  email !== null && emailOf(email) === email

@@ -1,8 +1,7 @@
 import { declaredProperty, withoutUndefined } from '../common/objects.js'
 import { rejection, wrongOption } from '../errors/errors.js'
 import { userTableOf, type UserTable } from './table.js'
-import { waysLeft } from './rules.js'
-import { hasMailLogin, toolsFor, waysOf } from './tools.js'
+import { hasMailLogin, toolsFor, waysFor, waysOf } from './tools.js'
 import type { AccountsOptions } from '../../types/accounts.js'
 import type { AccountValues } from '../../types/mail.js'
 import type { LoginProviderOptions } from '../../types/login-with.js'
@@ -24,7 +23,7 @@ const replaced = [
 
 /** Functions of options, which are called on the object of the app: it may be an instance of a class. */
 const methods =
-  'create update remove sendMail acceptPassword list add username link mfa authorizationParams'.split(
+  'create update remove sendMail acceptPassword list add username link mfa authorizationParams claims tenants clientSecret'.split(
     ' ',
   )
 
@@ -125,7 +124,7 @@ function forPasskeys({ ask }: UserTable, given: AuthnOptions): Members {
   const update: PasskeysOptions<UserRow>['update'] = ({ id }, after, before) =>
     ask((store) => store.swapPasskey(id, after, before))
   const remove: PasskeysOptions<UserRow>['remove'] = async (user, passkey, mayBeLast) => {
-    const left = mayBeLast ? null : waysLeft(ways, byMail, user)
+    const left = mayBeLast ? null : await waysFor(ways, byMail, user, ask)
     const removed = await ask((store) => store.removePasskey(user.id, passkey, left))
     if (removed === 'last') throw rejection('auth.passkey-last')
     return removed === 'removed'

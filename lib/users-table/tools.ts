@@ -3,10 +3,12 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { withoutUndefined } from '../common/objects.js'
 import { faultOf, rejection, rejectionOrFault } from '../errors/errors.js'
 import { channelOf } from '../events.js'
+import { hasTenants, isIssuerOf } from '../http/tenant.js'
 import { emailOf } from '../mail/email.js'
 import { registrationOf } from '../request/registration.js'
-import { areRoles, isOwnColumn, isStorable, isUserId, isUserName } from './rules.js'
+import { areRoles, isOwnColumn, isReachable, isStorable, isUserId, isUserName } from './rules.js'
 import type { ResolvedUsers } from './options.js'
+import type { UserTable } from './table.js'
 import type { FeatureContext } from '../feature.js'
 import type { Authn, AuthnFeature } from '../../types/authn.js'
 import type { AuthnOptions } from '../../types/options.js'
@@ -42,6 +44,23 @@ export const waysOf = ({ login, passkeys, loginWith = {} }: AuthnOptions): WaysI
 /** Whether all users with an address can log in by an e-mail. */
 export const hasMailLogin = ({ mailLogin }: AuthnOptions): boolean =>
   mailLogin !== undefined && (mailLogin === true || mailLogin.accept === undefined)
+
+/**
+ * The same for one user: an issuer with tenants stands for each of them. Null for a user with {@link isReachable} where e-mails
+ * log in. @throws (rejects) what `ask` rejects with
+ */
+export async function waysFor(
+  ways: WaysIn,
+  byMail: boolean,
+  { id, email }: Pick<UserRow, 'id' | 'email'>,
+  ask: UserTable['ask'],
+): Promise<WaysIn | null> {
+  if (byMail && isReachable(email)) return null
+  if (!ways.issuers.some(hasTenants)) return ways
+  const all = (await ask((store) => store.identities(id))).map(({ issuer }) => issuer)
+  const own = all.filter((issuer) => ways.issuers.some((each) => isIssuerOf(each, issuer)))
+  return { ...ways, issuers: [...ways.issuers, ...own] }
+}
 
 export class UserTools {
   readonly #registration: string

@@ -1,6 +1,8 @@
+import { generateKeyPairSync, randomUUID } from 'node:crypto'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
 import { authn, type AuthnOptions } from '../../lib/index.js'
+import { apple, github, linkedin, microsoft } from '../../lib/providers/index.js'
 import { authnTesting, linkWith, logInWith, type BrokenIdToken } from '../../lib/testing/index.js'
 import { appWith, standardOptions, type TestApp, type TestUser } from '../helpers/app.js'
 import { rejectionOf } from '../helpers/errors.js'
@@ -82,6 +84,71 @@ t.test(
     t.match(await app.authn.loginWith.corp?.logoutUrl(), /^http:\/\/127\.0\.0\.1:9\/logout\?/)
   },
 )
+
+t.test('logInWith() and linkWith() play providers with oauth2, forms and tenants', async (t) => {
+  const seen: object[] = []
+  const given = {
+    clientId: 'shop',
+    clientSecret: 'secret',
+    username: (claims: object) => (seen.push(claims), 'alice'),
+    link: (claims: object) => seen.push(claims) > 0,
+  }
+  const key = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey
+  const privateKey = String(key.export({ type: 'pkcs8', format: 'pem' }))
+  const { clientSecret: _, ...others } = given
+  const tenants = (tid: string): boolean => tid !== other
+  const other = randomUUID()
+  const app = await open(t, {
+    loginWith: {
+      github: github(given),
+      linkedin: linkedin(given),
+      apple: apple({ ...others, teamId: 'T', keyId: 'K', privateKey }),
+      microsoft: microsoft({ ...given, tenant: 'common', tenants }),
+    },
+  })
+  const rows: [name: string, claims: object, expected: object][] = [
+    [
+      'github',
+      { sub: 7, email: 'a@b.c', email_verified: true },
+      { sub: '7', email_verified: true },
+    ],
+    ['linkedin', { sub: 'l' }, { iss: 'https://www.linkedin.com/oauth', sub: 'l' }],
+    ['apple', { sub: 'a', email_verified: 'true' }, { sub: 'a', email_verified: true }],
+    [
+      'microsoft',
+      { sub: 'm' },
+      { iss: /^https:\/\/login\.microsoftonline\.com\/[\da-f-]{36}\/v2\.0$/ },
+    ],
+    [
+      'microsoft',
+      { sub: 'm', tid: '0'.repeat(8) + other.slice(8), xms_edov: 1 },
+      { email_verified: true },
+    ],
+  ]
+  for (const [name, claims, expected] of rows) {
+    const { response, headers } = await logInWith(app, name, claims as never)
+    t.equal(response.statusCode, 303, `${name}: ${response.body}`)
+    const linked = await linkWith(app, name, claims as never, { headers })
+    t.equal(linked.response.statusCode, 303, name)
+    t.match(seen.splice(0), [expected, expected], name)
+    const cancelled = await logInWith(app, name, claims as never, { error: 'access_denied' })
+    t.equal(cancelled.response.statusCode, 401)
+    t.equal(
+      await app.authn.loginWith[name]?.logoutUrl().then((url) => url === null),
+      /github|linkedin/.test(name),
+    )
+  }
+  const refused = await logInWith(app, 'microsoft', { sub: 'm', tid: other })
+  t.equal(refused.response.statusCode, 403)
+  t.equal((await logInWith(app, 'github', { name: 'Alice' })).response.statusCode, 401, 'no sub')
+  for (const broken of ['otherNonce', 'otherIssuer', 'otherKey'] as const) {
+    for (const name of ['apple', 'microsoft'])
+      t.equal((await logInWith(app, name, alice, { broken })).response.statusCode, 401)
+    const { code, message } = await rejectionOf(logInWith(app, 'github', alice, { broken }))
+    t.equal(code, 'ERR_AUTH_TESTING')
+    t.match(message, /logInWith: .*"broken".*oauth2/)
+  }
+})
 
 t.test('linkWith() links an account by the real routes, in a session that goes on', async (t) => {
   const owners: Record<string, string> = {}

@@ -1,6 +1,7 @@
 // First logins at providers over the table of users, linking, and the last way to log in.
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
+import { github, microsoft } from '../../lib/providers/index.js'
 import { memoryUsers } from '../../lib/users-table/index.js'
 import { jarOf } from '../helpers/accounts.js'
 import { answerOf } from '../helpers/client.js'
@@ -174,4 +175,26 @@ t.test('an identity of another user, or of a provider that is gone, is no way in
   await store.link(id, { provider: 'old', issuer: 'https://old.example', subject: '1' })
   const only = { issuer: issuers.corp, subject: '1' }
   t.equal(await send('/identities/remove', only, headers), '409 ERR_AUTH_IDENTITY_LAST')
+})
+
+t.test('an account of a tenant is a way to log in as others are', async (t) => {
+  const tid = randomUUID()
+  const corp = microsoft({
+    clientId: 'a',
+    clientSecret: 'b',
+    tenant: 'common',
+    tenants: () => true,
+  })
+  const club = github({ clientId: 'a', clientSecret: 'b' })
+  const { provide, connect, send, me } = await usersApp(t, {}, { loginWith: { corp, club } })
+  const { headers } = await provide('1', { tid })
+  const issuer = `https://login.microsoftonline.com/${tid}/v2.0`
+  t.equal(
+    await send('/identities/remove', { issuer, subject: '1' }, headers),
+    '409 ERR_AUTH_IDENTITY_LAST',
+  )
+  t.equal((await connect(headers, '7', 'club')).response.statusCode, 303)
+  const linked = { issuer: club.issuer, subject: '7' }
+  t.equal(await send('/identities/remove', linked, headers), '204', 'that of the tenant is left')
+  t.equal(await me(headers), 200)
 })

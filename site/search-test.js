@@ -32,7 +32,7 @@ const wanted = {
   logout: 'guides/log-out',
   csrf: 'guides/csrf',
   google: 'guides/login-with',
-  Apple: 'guides/openid-providers',
+  Apple: 'guides/providers',
   Firebase: 'guides/migrating-hashes',
   nodemailer: 'guides/accounts',
   vitest: 'guides/testing',

@@ -143,6 +143,10 @@ const apiKeys = {
   names: ['redisApiKeys', 'sqlApiKeys', 'ApiKeyStore.replace', 'SqlQuery'],
 }
 const users = { least: 60, names: ['sqlUsers', 'memoryUsers', 'UserStore.swap', 'SqlQuery'] }
+const providers = {
+  least: 15,
+  names: ['github', 'apple', 'microsoft', 'MicrosoftEntry.tenant', 'OwnHost.baseUrl'],
+}
 const browser = { least: 30, names: ['createSession', 'SessionOptions.tokens', 'Session.fetch'] }
 const passkeys = { least: 10, names: ['createPasskeys', 'Passkeys.autofill', 'PasskeyList.rpId'] }
 const kit = { least: 25, names: ['actingAs', 'mintToken', 'MintOptions.broken', 'AttackReport'] }
@@ -157,6 +161,8 @@ const entries: Readonly<Record<string, Entry>> = {
   'api-keys, cjs': { file: 'dist/cjs/lib/api-keys/index.d.ts', ...apiKeys },
   'users, esm': { file: 'dist/esm/lib/users-table/index.d.ts', ...users },
   'users, cjs': { file: 'dist/cjs/lib/users-table/index.d.ts', ...users },
+  'providers, esm': { file: 'dist/esm/lib/providers/index.d.ts', ...providers },
+  'providers, cjs': { file: 'dist/cjs/lib/providers/index.d.ts', ...providers },
   'browser, esm': { file: 'dist/esm/lib/browser/index.d.ts', ...browser },
   'browser, cjs': { file: 'dist/cjs/lib/browser/index.d.ts', ...browser },
   'passkeys, esm': { file: 'dist/esm/lib/browser/passkeys.d.ts', ...passkeys },

@@ -78,10 +78,12 @@ export interface LoginProviderOptions<Stored extends object = StoredUser> {
    * sends the form can write what they like
    * @throws AuthenticationError to reject the login; any other error gives a 500
    */
-  claims?(
-    claims: IdTokenClaims,
-    callback: { readonly user: string | null },
-  ): object | Promise<object>
+  claims?:
+    | ((
+        claims: IdTokenClaims,
+        callback: { readonly user: string | null },
+      ) => object | Promise<object>)
+    | undefined
   /**
    * `'form_post'`: the provider sends the browser back with a form (OAuth 2.0 Form Post Response Mode §2), to `POST
    * /login/<name>/callback`, which leads it on to the callback. Default: by a redirect.

@@ -17,6 +17,21 @@ export type OAuth2Entry = Omit<
   | 'clockTolerance'
 >
 
+/** What an entry returns: the options that it was given, without those of its own, and what the provider needs. */
+export type Entry<Given, Own extends string = never> = Omit<Given, Own> &
+  Pick<
+    LoginProviderOptions,
+    | 'issuer'
+    | 'oauth2'
+    | 'clientAuth'
+    | 'clientSecret'
+    | 'scope'
+    | 'authorizationParams'
+    | 'responseMode'
+    | 'claims'
+    | 'tenants'
+  >
+
 /** A provider that people run on a host of their own. */
 export interface OwnHost {
   /** The address of the host, such as `https://git.example`. Default: that of the public service. */

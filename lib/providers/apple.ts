@@ -1,6 +1,6 @@
 import { keyOf, nameOf, secretMaker } from './apple-secret.js'
 import { textOf, wrongEntry } from './entry.js'
-import type { AppleEntry } from '../../types/providers.js'
+import type { AppleEntry, Entry } from '../../types/providers.js'
 import type { Profile } from '../../types/login-with.js'
 
 const issuer = 'https://appleid.apple.com'
@@ -12,7 +12,12 @@ const isTrue = (value: unknown): boolean => value === true || value === 'true'
  */
 // developer.apple.com/documentation/signinwithapple: "Creating a client secret", "Configuring your webpage", "Authenticating users"
 // (`email_verified` is text or a boolean), read in November 2026.
-export function apple<Given extends AppleEntry>({ teamId, keyId, privateKey, ...given }: Given) {
+export function apple<Given extends AppleEntry>({
+  teamId,
+  keyId,
+  privateKey,
+  ...given
+}: Given): Entry<Given, 'teamId' | 'keyId' | 'privateKey'> {
   for (const [option, value] of Object.entries({ teamId, keyId }))
     if (textOf(value) === undefined) wrongEntry('apple', option, 'a string (is its variable set?)')
   const key = keyOf(privateKey)

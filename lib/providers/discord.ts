@@ -1,11 +1,14 @@
 import { textOf } from './entry.js'
-import type { OAuth2Entry } from '../../types/providers.js'
+import type { Entry, OAuth2Entry } from '../../types/providers.js'
 import type { GetJson } from '../../types/login-with.js'
 
 /** An entry of `loginWith` for Discord. `sub` is the id of the user. */
 // docs.discord.com: "OAuth2" and "User Object" (`verified`: whether the e-mail is verified), and
 // discord.com/.well-known/oauth-authorization-server (Basic or post, PKCE with S256, `iss`), read in November 2026.
-export function discord<Given extends OAuth2Entry>({ scope = 'identify email', ...given }: Given) {
+export function discord<Given extends OAuth2Entry>({
+  scope = 'identify email',
+  ...given
+}: Given): Entry<Given, 'scope'> {
   return {
     issuer: 'https://discord.com',
     oauth2: {

@@ -1,5 +1,5 @@
 import { textOf } from './entry.js'
-import type { OAuth2Entry } from '../../types/providers.js'
+import type { Entry, OAuth2Entry } from '../../types/providers.js'
 import type { GetJson } from '../../types/login-with.js'
 
 const [dialog, graph] = ['https://www.facebook.com/v23.0', 'https://graph.facebook.com/v23.0']
@@ -12,7 +12,7 @@ const [dialog, graph] = ['https://www.facebook.com/v23.0', 'https://graph.facebo
 export function facebook<Given extends OAuth2Entry>({
   scope = 'public_profile email',
   ...given
-}: Given) {
+}: Given): Entry<Given, 'scope'> {
   return {
     issuer: 'https://www.facebook.com',
     clientAuth: 'post' as const,

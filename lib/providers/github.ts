@@ -1,5 +1,5 @@
 import { baseUrlOf, textOf } from './entry.js'
-import type { OAuth2Entry, OwnHost } from '../../types/providers.js'
+import type { Entry, OAuth2Entry, OwnHost } from '../../types/providers.js'
 import type { GetJson } from '../../types/login-with.js'
 
 type Email = { email?: unknown; primary?: unknown; verified?: unknown } | null
@@ -10,7 +10,9 @@ type Email = { email?: unknown; primary?: unknown; verified?: unknown } | null
  */
 // docs.github.com: "Authorizing OAuth apps" (PKCE, errors with the status 200), and the REST API of users and e-mails, read in
 // November 2026. Its callback has `iss`, which is this issuer (langfuse/langfuse#13091, nextauthjs/next-auth#13410).
-export function github<Given extends OAuth2Entry & OwnHost>(all: Given) {
+export function github<Given extends OAuth2Entry & OwnHost>(
+  all: Given,
+): Entry<Given, 'scope' | 'baseUrl'> {
   const { scope = 'user:email', baseUrl: _, ...given } = all
   const base = baseUrlOf('github', all, 'https://github.com')
   const api = base === 'https://github.com' ? 'https://api.github.com' : `${base}/api/v3`

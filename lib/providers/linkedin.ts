@@ -1,5 +1,5 @@
 import { textOf } from './entry.js'
-import type { OAuth2Entry } from '../../types/providers.js'
+import type { Entry, OAuth2Entry } from '../../types/providers.js'
 import type { GetJson } from '../../types/login-with.js'
 
 /**
@@ -11,7 +11,7 @@ import type { GetJson } from '../../types/login-with.js'
 export function linkedin<Given extends OAuth2Entry>({
   scope = 'openid profile email',
   ...given
-}: Given) {
+}: Given): Entry<Given, 'scope'> {
   return {
     issuer: 'https://www.linkedin.com/oauth',
     clientAuth: 'post' as const,

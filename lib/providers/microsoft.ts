@@ -1,5 +1,5 @@
 import { wrongEntry } from './entry.js'
-import type { MicrosoftEntry } from '../../types/providers.js'
+import type { Entry, MicrosoftEntry } from '../../types/providers.js'
 import type { Profile } from '../../types/login-with.js'
 
 /** The tenant of personal accounts. */
@@ -12,7 +12,11 @@ const verified: readonly unknown[] = [true, 1, '1']
  */
 // learn.microsoft.com/entra/identity-platform: "OpenID Connect", "Access tokens" (tenants, signing keys), "Migrate away from using
 // email claims" (`xms_edov`, whose forms 1 and "1" are of clients), read in November 2026.
-export function microsoft<Given extends MicrosoftEntry>({ tenant, tenants, ...given }: Given) {
+export function microsoft<Given extends MicrosoftEntry>({
+  tenant,
+  tenants,
+  ...given
+}: Given): Entry<Given, 'tenant' | 'tenants'> {
   const isAny = tenant === 'common' || tenant === 'organizations'
   const id = tenant === 'consumers' ? personal : tenant
   if (!isAny && !(typeof id === 'string' && /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i.test(id)))

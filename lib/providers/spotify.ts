@@ -1,5 +1,5 @@
 import { textOf } from './entry.js'
-import type { OAuth2Entry } from '../../types/providers.js'
+import type { Entry, OAuth2Entry } from '../../types/providers.js'
 import type { GetJson } from '../../types/login-with.js'
 
 /**
@@ -8,7 +8,10 @@ import type { GetJson } from '../../types/login-with.js'
  */
 // developer.spotify.com/documentation/web-api: "Authorization Code with PKCE Flow", "Get Current User's Profile", "Redirect URIs",
 // read in November 2026.
-export function spotify<Given extends OAuth2Entry>({ scope = 'user-read-email', ...given }: Given) {
+export function spotify<Given extends OAuth2Entry>({
+  scope = 'user-read-email',
+  ...given
+}: Given): Entry<Given, 'scope'> {
   return {
     issuer: 'https://accounts.spotify.com',
     clientAuth: 'basic' as const,

@@ -1,11 +1,11 @@
-import type { OpenIdEntry } from '../../types/providers.js'
+import type { Entry, OpenIdEntry } from '../../types/providers.js'
 
 /** Twitch puts only these into an ID token that were asked for. */
 const asked = { email: null, email_verified: null, picture: null, preferred_username: null }
 
 /** An entry of `loginWith` for Twitch. `authorizationParams` of the app need the parameter `claims` of this entry too. */
 // dev.twitch.tv/docs/authentication/getting-tokens-oidc, read in November 2026: client_secret_post alone, an array as scope.
-export function twitch<Given extends OpenIdEntry>(given: Given) {
+export function twitch<Given extends OpenIdEntry>(given: Given): Entry<Given> {
   return {
     issuer: 'https://id.twitch.tv/oauth2',
     clientAuth: 'post' as const,

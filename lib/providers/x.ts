@@ -1,5 +1,5 @@
 import { textOf } from './entry.js'
-import type { OAuth2Entry } from '../../types/providers.js'
+import type { Entry, OAuth2Entry } from '../../types/providers.js'
 import type { GetJson } from '../../types/login-with.js'
 
 interface Me {
@@ -15,7 +15,7 @@ interface Me {
 export function x<Given extends OAuth2Entry>({
   scope = 'users.read tweet.read users.email',
   ...given
-}: Given) {
+}: Given): Entry<Given, 'scope'> {
   return {
     issuer: 'https://x.com',
     clientAuth: 'basic' as const,

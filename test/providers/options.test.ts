@@ -69,7 +69,7 @@ t.test('startup fails for a key of Apple that is none, without a word of it', as
 
 t.test('the secret of Apple is kept for an hour', async (t) => {
   const clock = clockOf(t)
-  const { clientSecret } = apple(good)
+  const clientSecret = apple(good).clientSecret as () => string
   const first = clientSecret()
   clock.advance(3599)
   t.equal(clientSecret(), first)
@@ -83,7 +83,10 @@ t.test('the secret of Apple is kept for an hour', async (t) => {
 })
 
 t.test('the name of a form of Apple is taken where the token has none, if it is one', async (t) => {
-  const { claims } = apple(good)
+  const claims = apple(good).claims as (
+    claims: object,
+    callback: { user: string | null },
+  ) => { name?: unknown }
   const nameOf = (user: unknown, more: object = {}) =>
     claims(
       { iss: 'i', sub: 's', ...more },

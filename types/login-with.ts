@@ -50,11 +50,11 @@ export interface LoginProviderOptions<Stored extends object = StoredUser> {
    * @returns a string or a finite number; null or undefined to reject the login (403)
    * @throws AuthenticationError to reject the login; any other error gives a 500
    */
-  username(
+  username: (
     claims: IdTokenClaims,
     request: FastifyRequest,
     tokens: ProviderTokens,
-  ): string | number | null | undefined | Promise<string | number | null | undefined>
+  ) => string | number | null | undefined | Promise<string | number | null | undefined>
   /**
    * Stores that `iss` and `sub` belong to a user who is logged in, and has asked for it by `POST /login/<name>/link`. It must
    * never move them to another user. Without it there is no such route. The parameters are those of {@link username}.

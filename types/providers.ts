@@ -1,11 +1,16 @@
 import type { LoginProviderOptions } from './login-with.js'
 
-/** The options of an entry: those of `loginWith.<name>`, but for what it has itself. Beside the option `users`, `username` is not needed. */
-export type OpenIdEntry = Omit<LoginProviderOptions, 'issuer' | 'oauth2' | 'tenants' | 'username'> &
-  Partial<Pick<LoginProviderOptions, 'username'>>
+/** The options of an entry: those of `loginWith.<name>`, but for what it has itself. */
+export interface OpenIdEntry
+  extends
+    Omit<LoginProviderOptions, 'issuer' | 'oauth2' | 'tenants' | 'username' | 'link'>,
+    Partial<Pick<LoginProviderOptions, 'username'>> {
+  /** Links an account: see {@link LoginProviderOptions.link}. */
+  link?: LoginProviderOptions['link']
+}
 
 /** The options of an entry of a provider without ID tokens, but for those that it does not know. */
-export type OAuth2Entry = Omit<
+export interface OAuth2Entry extends Omit<
   OpenIdEntry,
   | 'authorizationEndpoint'
   | 'tokenEndpoint'
@@ -15,7 +20,7 @@ export type OAuth2Entry = Omit<
   | 'userinfo'
   | 'mfa'
   | 'clockTolerance'
->
+> {}
 
 /** What an entry returns: the options that it was given, without those of its own, and what the provider needs. */
 export type Entry<Given, Own extends string = never> = Omit<Given, Own> &

@@ -22,7 +22,7 @@ import type { Own, Registration } from '../feature.js'
 import { claimsMaker } from '../login/token.js'
 import type { AskedBody, Authentication, FinishedLogin } from '../tokens/issued.js'
 import type { Work } from '../http/plugin-route.js'
-import type { IdTokenClaims, Profile } from '../../types/login-with.js'
+import type { Profile } from '../../types/login-with.js'
 import type { UserService } from '../../types/user-service.js'
 
 /** Errors of RFC 6749 §4.1.2.1 and OpenID Connect Core §3.1.2.6, which a reason may name. */

@@ -1,4 +1,3 @@
-import type { FastifyRequest } from 'fastify'
 import { withoutUndefined } from '../common/objects.js'
 import { rejection, rejectionOrFault } from '../errors/errors.js'
 import { freeze } from '../tokens/engine.js'
@@ -34,12 +33,13 @@ export async function accept(
   const { options } = provider
   const { claims } = found
   const ask = async (): Promise<Profile> => {
-    if (options.tenants !== undefined && (await options.tenants(String(claims.tid))) !== true) {
+    const isLetIn: unknown = (await options.tenants?.(String(claims.tid))) ?? !options.tenants
+    if (isLetIn !== true) {
       const cause = 'tenants() does not let this tenant in'
       throw rejection('auth.forbidden', { code: 'ERR_AUTH_LOGIN_REFUSED', cause })
     }
     if (options.claims === undefined) return claims
-    const given: unknown = await options.claims(claims as never, { user })
+    const given: unknown = await options.claims(claims, { user })
     if (given instanceof Error) throw given
     if (typeof given !== 'object' || given === null) {
       throw new TypeError(`loginWith.${options.name}.claims() returned no object.`)

@@ -12,7 +12,7 @@ const [fields, longestUser] = ['code state iss error user'.split(' '), 2048]
 export const formPost =
   ({ provider, path, redirectUri }: Routes): Work =>
   (request, reply) => {
-    const form = new URLSearchParams(String(request.body ?? ''))
+    const form = new URLSearchParams((request.body as string | undefined) ?? '')
     if (new Set(form.keys()).size < form.size) throw invalid('a parameter of the form repeats')
     const sent = [...form].filter(
       ([name, value]) => fields.includes(name) && (name !== 'user' || value.length <= longestUser),

@@ -66,7 +66,7 @@ function tokensOf(provider: Provider, [response, bytes]: Answer): ProviderTokens
     refreshToken: typeof refreshToken === 'string' ? refreshToken : undefined,
     scope: typeof scope === 'string' ? scope : undefined,
     expiresIn: expiresIn >= 0 && expiresIn < Infinity ? expiresIn : undefined,
-  }) as ProviderTokens
+  })
 }
 
 /** The members of a JSON object or a form; null for another body. */
@@ -85,7 +85,8 @@ async function profileOf(provider: Provider, tokens: ProviderTokens): Promise<Pr
   const oauth2 = provider.options.oauth2 as OAuth2Options
   const read = async (signal: AbortSignal): Promise<unknown> => {
     const get = getter(provider, tokens, signal)
-    const profile: unknown = await (provider.profile?.() ?? oauth2.profile(get, tokens))
+    const ask = async (): Promise<unknown> => provider.profile?.() ?? oauth2.profile(get, tokens)
+    const profile = await ask()
     if (profile instanceof Error) throw profile
     return profile
   }

@@ -4,7 +4,7 @@ import type { Profile } from '../../types/login-with.js'
 
 /** The tenant of personal accounts. */
 const personal = '9188040d-6c67-4c5b-b112-36a304b66dad'
-const verified: readonly unknown[] = [true, 1, '1']
+const verified = new Set<unknown>([true, 1, '1'])
 
 /**
  * An entry of `loginWith` for Microsoft Entra ID. `email_verified` is true if the optional claim `xms_edov` says so, which has to
@@ -38,7 +38,7 @@ export function microsoft<Given extends MicrosoftEntry>({
     ...(isLetIn !== undefined && { tenants: isLetIn }),
     claims: (claims: Profile) => ({
       ...claims,
-      email_verified: verified.includes(claims.xms_edov),
+      email_verified: verified.has(claims.xms_edov),
     }),
     ...given,
   }

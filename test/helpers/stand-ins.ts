@@ -173,7 +173,7 @@ export const standIns: Readonly<Record<string, StandIn>> = {
   },
   apple: {
     ...openid,
-    entry: ({ clientSecret: _, ...more }: { clientSecret?: string }) =>
+    entry: (more) =>
       apple({
         clientId: 'the-client',
         teamId: 'TEAM000001',
@@ -520,7 +520,7 @@ export function play(t: Test, provider: StandIn, redirectUri: string) {
           'content-type': 'application/x-www-form-urlencoded',
           ...Object.fromEntries(headers),
         }),
-        new URLSearchParams(String(init.body)),
+        new URLSearchParams(init.body as URLSearchParams),
       )
     }
     if (href === provider.keys) return json([200, { keys: [goodKey] }])

@@ -220,7 +220,12 @@ t.test('tokens may come as a form, or without a type', async (t) => {
 t.test('a profile has an acceptable sub, and what only ID tokens have is dropped', async (t) => {
   const provider = await startProvider(t)
   const bad: unknown[] = [
-    ...[undefined, null, 'alice', ['alice'], 7, () => ({ sub: 'alice' })],
+    undefined,
+    null,
+    'alice',
+    ['alice'],
+    7,
+    () => ({ sub: 'alice' }),
     ...[
       '',
       'a'.repeat(256),

@@ -97,7 +97,13 @@ t.test('the name of a form of Apple is taken where the token has none, if it is 
   t.match(nameOf({ name: { firstName: 'Alice' } }), { name: 'Alice' })
   t.match(nameOf({ name }, { name: 'Of the token' }), { name: 'Of the token' })
   const odd: unknown[] = [
-    ...[null, '', '{', 'null', '7', '[]', '"a"'],
+    null,
+    '',
+    '{',
+    'null',
+    '7',
+    '[]',
+    '"a"',
     { name: null },
     { name: 'Alice' },
     { name: { firstName: 7, lastName: ['a'] } },

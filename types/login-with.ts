@@ -45,7 +45,7 @@ export interface LoginProviderOptions<Stored extends object = StoredUser> {
    * Join accounts by `iss` and `sub` together, never by the e-mail alone (OpenID Connect Core §5.7).
    *
    * @param claims - what is known of the user, frozen at any depth: claims of the ID token and, with `userinfo`, of the
-   * UserInfo endpoint, or the profile of {@link OAuth2Options.profile}; as {@link claims} has changed them
+   * UserInfo endpoint, or the profile of {@link OAuth2Options.profile}; as the option `claims` has changed them
    * @param tokens - for other APIs of the provider; the plugin neither keeps nor sends them
    * @returns a string or a finite number; null or undefined to reject the login (403)
    * @throws AuthenticationError to reject the login; any other error gives a 500

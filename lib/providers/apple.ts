@@ -26,9 +26,9 @@ export function apple<Given extends AppleEntry>({
   const claims = { iss: teamId, aud: issuer, sub: given.clientId }
   return {
     issuer,
-    clientAuth: 'post' as const,
+    clientAuth: 'post',
     scope: 'openid name email',
-    responseMode: 'form_post' as const,
+    responseMode: 'form_post',
     clientSecret: secretMaker(key, keyId, claims),
     claims(claims: Profile, { user }: { readonly user: string | null }) {
       const { name = nameOf(user), email_verified, is_private_email } = claims

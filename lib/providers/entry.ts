@@ -16,3 +16,9 @@ export function baseUrlOf(entry: string, given: OwnHost, standard: string): stri
 /** A member of the JSON of a provider that is text, and not empty. */
 export const textOf = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined
+
+/** The e-mail of a profile. Without one, nothing is verified. */
+export function emailOf(value: unknown, isVerified: unknown) {
+  const email = textOf(value)
+  return { email, email_verified: email !== undefined && isVerified === true }
+}

@@ -1,6 +1,5 @@
-import { textOf } from './entry.js'
+import { emailOf } from './entry.js'
 import type { Entry, OAuth2Entry } from '../../types/providers.js'
-import type { GetJson } from '../../types/login-with.js'
 
 const [dialog, graph] = ['https://www.facebook.com/v23.0', 'https://graph.facebook.com/v23.0']
 
@@ -15,14 +14,14 @@ export function facebook<Given extends OAuth2Entry>({
 }: Given): Entry<Given, 'scope'> {
   return {
     issuer: 'https://www.facebook.com',
-    clientAuth: 'post' as const,
+    clientAuth: 'post',
     oauth2: {
       authorizationEndpoint: `${dialog}/dialog/oauth`,
       tokenEndpoint: `${graph}/oauth/access_token`,
       scope,
-      async profile(get: GetJson) {
+      async profile(get) {
         const { id: sub, name, email } = await get(`${graph}/me?fields=id,name,email`)
-        return { sub, name, email: textOf(email), email_verified: false }
+        return { sub, name, ...emailOf(email, false) }
       },
     },
     ...given,

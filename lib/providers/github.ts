@@ -1,6 +1,5 @@
-import { baseUrlOf, textOf } from './entry.js'
+import { baseUrlOf, emailOf, textOf } from './entry.js'
 import type { Entry, OAuth2Entry, OwnHost } from '../../types/providers.js'
-import type { GetJson } from '../../types/login-with.js'
 
 type Email = { email?: unknown; primary?: unknown; verified?: unknown } | null
 
@@ -18,12 +17,12 @@ export function github<Given extends OAuth2Entry & OwnHost>(
   const api = base === 'https://github.com' ? 'https://api.github.com' : `${base}/api/v3`
   return {
     issuer: `${base}/login/oauth`,
-    clientAuth: 'post' as const,
+    clientAuth: 'post',
     oauth2: {
       authorizationEndpoint: `${base}/login/oauth/authorize`,
       tokenEndpoint: `${base}/login/oauth/access_token`,
       scope,
-      async profile(get: GetJson) {
+      async profile(get) {
         const { id: sub, login, name, avatar_url: picture } = await get(`${api}/user`)
         // A GitHub App without the permission "Email addresses" may not read them.
         const emails = await get<Email[]>(`${api}/user/emails`).catch(
@@ -33,9 +32,9 @@ export function github<Given extends OAuth2Entry & OwnHost>(
           },
         )
         const isGood = (each: Email) => each?.primary === true && each.verified === true
-        const email = textOf(Array.isArray(emails) ? emails.find(isGood)?.email : undefined)
+        const email = Array.isArray(emails) ? emails.find(isGood)?.email : undefined
         const names = { name: textOf(name) ?? textOf(login), preferred_username: login, picture }
-        return { sub, ...names, email, email_verified: email !== undefined }
+        return { sub, ...names, ...emailOf(email, true) }
       },
     },
     ...given,

@@ -1,6 +1,5 @@
-import { textOf } from './entry.js'
+import { emailOf } from './entry.js'
 import type { Entry, OAuth2Entry } from '../../types/providers.js'
-import type { GetJson } from '../../types/login-with.js'
 
 /**
  * An entry of `loginWith` for LinkedIn. `sub` is the id of the user in your app. LinkedIn rejects PKCE and has no nonce in its
@@ -14,23 +13,16 @@ export function linkedin<Given extends OAuth2Entry>({
 }: Given): Entry<Given, 'scope'> {
   return {
     issuer: 'https://www.linkedin.com/oauth',
-    clientAuth: 'post' as const,
+    clientAuth: 'post',
     oauth2: {
       authorizationEndpoint: 'https://www.linkedin.com/oauth/v2/authorization',
       tokenEndpoint: 'https://www.linkedin.com/oauth/v2/accessToken',
       scope,
       pkce: false,
-      async profile(get: GetJson) {
-        const {
-          sub,
-          name,
-          picture,
-          email,
-          email_verified: isVerified,
-        } = await get('https://api.linkedin.com/v2/userinfo')
-        const known = textOf(email)
-        const email_verified = known !== undefined && isVerified === true
-        return { sub, name, picture, email: known, email_verified }
+      async profile(get) {
+        const me = await get('https://api.linkedin.com/v2/userinfo')
+        const { sub, name, picture } = me
+        return { sub, name, picture, ...emailOf(me.email, me.email_verified) }
       },
     },
     ...given,

@@ -1,6 +1,5 @@
-import { textOf } from './entry.js'
+import { emailOf } from './entry.js'
 import type { Entry, OAuth2Entry } from '../../types/providers.js'
-import type { GetJson } from '../../types/login-with.js'
 
 /**
  * An entry of `loginWith` for Spotify. `sub` is the id of the user. `email_verified` is always false: Spotify says that there
@@ -14,14 +13,14 @@ export function spotify<Given extends OAuth2Entry>({
 }: Given): Entry<Given, 'scope'> {
   return {
     issuer: 'https://accounts.spotify.com',
-    clientAuth: 'basic' as const,
+    clientAuth: 'basic',
     oauth2: {
       authorizationEndpoint: 'https://accounts.spotify.com/authorize',
       tokenEndpoint: 'https://accounts.spotify.com/api/token',
       scope,
-      async profile(get: GetJson) {
+      async profile(get) {
         const { id: sub, display_name: name, email } = await get('https://api.spotify.com/v1/me')
-        return { sub, name, email: textOf(email), email_verified: false }
+        return { sub, name, ...emailOf(email, false) }
       },
     },
     ...given,

@@ -8,7 +8,7 @@ const asked = { email: null, email_verified: null, picture: null, preferred_user
 export function twitch<Given extends OpenIdEntry>(given: Given): Entry<Given> {
   return {
     issuer: 'https://id.twitch.tv/oauth2',
-    clientAuth: 'post' as const,
+    clientAuth: 'post',
     scope: 'openid user:read:email',
     authorizationParams: { claims: JSON.stringify({ id_token: asked }) },
     ...given,

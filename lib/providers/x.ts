@@ -1,6 +1,5 @@
-import { textOf } from './entry.js'
+import { emailOf } from './entry.js'
 import type { Entry, OAuth2Entry } from '../../types/providers.js'
-import type { GetJson } from '../../types/login-with.js'
 
 interface Me {
   readonly data?: Readonly<Record<string, unknown>> | null
@@ -18,22 +17,15 @@ export function x<Given extends OAuth2Entry>({
 }: Given): Entry<Given, 'scope'> {
   return {
     issuer: 'https://x.com',
-    clientAuth: 'basic' as const,
+    clientAuth: 'basic',
     oauth2: {
       authorizationEndpoint: 'https://x.com/i/oauth2/authorize',
       tokenEndpoint: 'https://api.x.com/2/oauth2/token',
       scope,
-      async profile(get: GetJson) {
+      async profile(get) {
         const { data } = await get<Me>('https://api.x.com/2/users/me?user.fields=confirmed_email')
-        const { id: sub, name, username, confirmed_email: confirmed } = data ?? {}
-        const email = textOf(confirmed)
-        return {
-          sub,
-          name,
-          preferred_username: username,
-          email,
-          email_verified: email !== undefined,
-        }
+        const { id: sub, name, username, confirmed_email: email } = data ?? {}
+        return { sub, name, preferred_username: username, ...emailOf(email, true) }
       },
     },
     ...given,

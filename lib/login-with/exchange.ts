@@ -134,12 +134,13 @@ function fetchBy(
       if (!Array.isArray(keys) || !keys.every(isPlain)) throw fail('has no keys')
       provider.keys = { jwks: { keys }, fetchedAt: Date.now() }
     }
-    return new Response(body ? JSON.stringify(withScope(json)) : new Uint8Array(bytes), response)
+    const fixed = body ? withScope(json) : json
+    return new Response(fixed === json ? new Uint8Array(bytes) : JSON.stringify(fixed), response)
   }
 }
 
 /** Twitch sends the scopes as an array (RFC 6749 §5.1 wants a string). */
-export function withScope(json: Readonly<Record<string, unknown>>): Record<string, unknown> {
+export function withScope(json: Record<string, unknown>): Record<string, unknown> {
   const { scope } = json
   const isList = Array.isArray(scope) && scope.every((each) => typeof each === 'string')
   return isList ? { ...json, scope: scope.join(' ') } : json

@@ -18,7 +18,7 @@ export const formPost =
       ([name, value]) => fields.includes(name) && (name !== 'user' || value.length <= longestUser),
     )
     const isGiven = provider.options.redirectUri !== undefined
-    const callback = isGiven ? redirectUri(request) : `${path}/callback`
+    const callback = isGiven ? new URL(redirectUri(request)).href : `${path}/callback`
     const separator = callback.includes('?') ? '&' : '?'
     return reply.redirect(`${callback}${separator}${new URLSearchParams(sent).toString()}`, 303)
   }

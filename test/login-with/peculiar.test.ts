@@ -476,3 +476,10 @@ t.test(
     }
   },
 )
+
+t.test('a redirect URI with other letters is one for a header too', async (t) => {
+  const provider = await startProvider(t)
+  const { submit } = await formApp(t, provider, { redirectUri: 'https://shöp.example/é' })
+  const { statusCode, headers } = await submit('state=a')
+  t.match([statusCode, headers.location], [303, 'https://xn--shp-tna.example/%C3%A9?state=a'])
+})

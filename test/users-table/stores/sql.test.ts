@@ -1,14 +1,18 @@
 // program: sql
 // Columns of the app, values as different drivers parse them, and what the statements cost.
 import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { openEmbedded } from '../../../examples/demo/embedded.js'
+import { github } from '../../../lib/providers/index.js'
 import { sqlUsers } from '../../../lib/users-table/index.js'
 import { usersSchema } from '../../../lib/users-table/stores/sql-schema.js'
 import { newPassword } from '../../helpers/accounts.js'
 import { answerOf } from '../../helpers/client.js'
 import { postgresServer } from '../../helpers/postgres-server.js'
 import { unlessFound } from '../../helpers/programs.js'
+import { root } from '../../helpers/project.js'
 import { usersApp } from '../../helpers/users-app.js'
 import type { SqlQuery } from '../../../lib/stores/sql.js'
 
@@ -228,3 +232,20 @@ t.test('no statement of sqlUsers() reads the whole table', { skip }, async (t) =
   t.equal(plans.length, 16)
   for (const plan of plans) t.notMatch(plan, /Seq Scan/)
 })
+
+t.test(
+  'the statement of the docs makes identities of accounts of an own login with GitHub',
+  async (t) => {
+    const { db, query } = await database(t, 'CREATE TABLE accounts (id uuid, github_id bigint)')
+    const page = readFileSync(join(root, 'docs/guides/providers.md'), 'utf8')
+    const statement = String(/`(INSERT INTO shop_identities [^`]+)`/.exec(page)?.[1])
+    const store = sqlUsers({ query, prefix: 'shop' }).open()
+    const user = { ...newUser(), columns: {} }
+    await store.create(user, null)
+    await db.query('INSERT INTO accounts VALUES ($1, 4711), (gen_random_uuid(), NULL)', [user.id])
+    await db.query(statement)
+    const { issuer } = github({ clientId: 'a' })
+    t.match(await store.findByIdentity(issuer, '4711'), { id: user.id })
+    t.match(await store.identities(user.id), [{ provider: 'github', issuer, subject: '4711' }])
+  },
+)

@@ -262,7 +262,8 @@ t.test('the README names all options', async (t) => {
   const [, table = ''] = /^## Options$([^]*?)^## /m.exec(readPage('README.md')) ?? []
   const rows = table.split('\n').map((line) => line.split('|')[1] ?? '')
   const named = rows.flatMap((cell) => [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name))
-  t.strictSame(named.toSorted(), options.toSorted())
+  t.strictSame(new Set(named), new Set(options))
+  t.equal(named.length, options.length)
 })
 
 t.test('docs/README.md and options.md link to pages by their titles', async (t) => {

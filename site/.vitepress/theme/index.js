@@ -52,7 +52,7 @@ function loadSearchEarly() {
       document.addEventListener(name, (event) => {
         if (!isAsked(event)) return
         isSearching.value = true
-        loadSearch()
+        void loadSearch()
       })
     }
     if (document.readyState === 'complete') whenIdle()

@@ -26,12 +26,17 @@ const isLoaded = ref(false)
 
 /** Loads the box of the search and its index: when nothing else is to do, or at the latest when somebody goes there. */
 async function loadSearch() {
-  const [{ default: index }] = await Promise.all([
-    import('@localSearchIndex'),
-    import('vitepress/dist/client/theme-default/components/VPLocalSearchBox.vue'),
-  ])
-  await index.root()
-  isLoaded.value = true
+  try {
+    const [{ default: index }] = await Promise.all([
+      import('@localSearchIndex'),
+      import('vitepress/dist/client/theme-default/components/VPLocalSearchBox.vue'),
+    ])
+    await index.root()
+    isLoaded.value = true
+  } catch (error) {
+    isSearching.value = false
+    console.error(error)
+  }
 }
 
 function loadSearchEarly() {

@@ -5,6 +5,7 @@ import { rejections as ofCookies } from './cookies/rejections.js'
 import { ownProperty } from './common/objects.js'
 import { addRejections, busy, type RejectionTable } from './errors/rejections.js'
 import { check } from './options/check.js'
+import { rejections as ofMailLogin } from './mail-login/rejections.js'
 import { rejections as ofLoginWith } from './login-with/rejections.js'
 import { rejections as ofPasskeys } from './passkeys/rejections.js'
 import { rejections as ofSecondFactor } from './second-factor/rejections.js'
@@ -19,6 +20,7 @@ export type * from '../types/cookies.js'
 export type * from '../types/introspection.js'
 export type * from '../types/issuers.js'
 export type * from '../types/login-with.js'
+export type * from '../types/mail-login.js'
 export type * from '../types/passkeys.js'
 export type * from '../types/resource.js'
 export type * from '../types/second-factor.js'
@@ -89,6 +91,7 @@ export const features: Record<string, FeatureRow> = {
     events: ['account'],
     hasApi: true,
   },
+  mailLogin: { load: () => import('./mail-login/feature.js'), rejections: ofMailLogin },
   secondFactor: {
     load: () => import('./second-factor/feature.js'),
     rejections: ofSecondFactor,

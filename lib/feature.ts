@@ -72,6 +72,12 @@ export interface Feature {
   readonly issueTokens?: IssueTokens
   /** Whether a login by its means can meet the mark `mfa`. */
   readonly givesMfa?: boolean | undefined
+  /** Whether each of its logins may begin one session, which needs a store that knows `once`. */
+  readonly beginsOnce?: boolean
+  /** Whether users log in by its means where the app has no passwords: with `login.passwords: false`. */
+  readonly replacesPasswords?: boolean
+  /** Whether its means alone let a user log in, as far as that is known. */
+  letsIn?(user: object): boolean | Promise<boolean>
   /** Asks users for more than a password. At most one feature has it. */
   readonly secondFactor?: SecondFactor
   /** How users can confirm that it is them: see `lib/login/confirm.ts`. */
@@ -148,7 +154,7 @@ export interface Confirmation {
   readonly name: Guessed | `provider:${string}`
   /** The methods that it proves (RFC 8176). Without `mfa`, it does not make a session fresh that is `mfa`. */
   readonly amr: readonly string[]
-  isOffered(own: Own): boolean | Promise<boolean>
+  isOffered(own: Own, request: FastifyRequest): boolean | Promise<boolean>
   /** Missing where the user has to leave the page for it. */
   readonly proves?: {
     /** The members of the body, by which it is chosen. */
@@ -163,7 +169,7 @@ export interface Confirmation {
   }
 }
 
-type Proved = Pick<FinishedLogin, 'user' | 'confirm' | 'use'>
+type Proved = Pick<FinishedLogin, 'user' | 'confirm' | 'use' | 'once'>
 
 /** A session of the user of a request, and what it has proved. */
 export interface Own {

@@ -37,6 +37,8 @@ export const de = {
   'auth.too-many-mails':
     'Es wurden zu viele E-Mails angefordert. Bitte versuchen Sie es später erneut.',
   'auth.code-invalid': 'Dieser Code ist falsch oder wurde schon verwendet.',
+  'auth.mail-code-invalid':
+    'Dieser Code ist falsch. Er gilt nur dort, wo die E-Mail angefordert wurde.',
   'auth.account-exists':
     'Zu dieser Adresse gibt es ein Konto. Melden Sie sich dort an, und verbinden Sie den Anbieter dann.',
   'auth.account-disabled': 'Dieses Konto ist gesperrt. Bitte wenden Sie sich an den Support.',

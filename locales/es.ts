@@ -35,6 +35,8 @@ export const es = {
   'auth.too-many-mails':
     'Se han solicitado demasiados correos electrónicos. Inténtelo de nuevo más tarde.',
   'auth.code-invalid': 'Este código es incorrecto o ya se ha utilizado.',
+  'auth.mail-code-invalid':
+    'Este código es incorrecto. Solo sirve donde se solicitó el correo que lo contiene.',
   'auth.account-exists':
     'Ya existe una cuenta con esta dirección. Inicie sesión en ella y conecte allí el proveedor.',
   'auth.account-disabled':

@@ -36,6 +36,8 @@ export const fr = {
   'auth.current-password': 'Le mot de passe actuel est incorrect.',
   'auth.too-many-mails': 'Trop d’e-mails ont été demandés. Veuillez réessayer plus tard.',
   'auth.code-invalid': 'Ce code est incorrect ou a déjà été utilisé.',
+  'auth.mail-code-invalid':
+    'Ce code est incorrect. Il ne fonctionne que là où l’e-mail a été demandé.',
   'auth.account-exists':
     'Il existe un compte avec cette adresse. Connectez-vous à ce compte, puis associez-y le fournisseur.',
   'auth.account-disabled': 'Ce compte est suspendu. Veuillez contacter l’assistance.',

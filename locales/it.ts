@@ -35,6 +35,7 @@ export const it = {
   'auth.current-password': 'La password attuale non è corretta.',
   'auth.too-many-mails': 'Sono state richieste troppe e-mail. Riprovare più tardi.',
   'auth.code-invalid': 'Questo codice è errato o è già stato usato.',
+  'auth.mail-code-invalid': 'Questo codice è errato. Vale solo dove è stata richiesta l’e-mail.',
   'auth.account-exists':
     'Esiste già un account con questo indirizzo. Accedere a quell’account e collegare lì il provider.',
   'auth.account-disabled': 'Questo account è sospeso. Contattare l’assistenza.',

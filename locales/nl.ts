@@ -34,6 +34,7 @@ export const nl = {
   'auth.current-password': 'Het huidige wachtwoord is onjuist.',
   'auth.too-many-mails': 'Er zijn te veel e-mails aangevraagd. Probeer het later opnieuw.',
   'auth.code-invalid': 'Deze code is onjuist of al gebruikt.',
+  'auth.mail-code-invalid': 'Deze code is onjuist. Hij werkt alleen waar de e-mail is aangevraagd.',
   'auth.account-exists':
     'Er is al een account met dit adres. Log daarop in en koppel daar de provider.',
   'auth.account-disabled': 'Dit account is geblokkeerd. Neem contact op met de helpdesk.',

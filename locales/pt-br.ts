@@ -37,4 +37,6 @@ export const ptBr = {
     'Esta é a sua única forma de entrar. Defina primeiro uma senha ou adicione uma chave de acesso.',
   'auth.own-account': 'Para a sua própria conta, outro administrador precisa fazer isso.',
   'auth.not-found': 'Isto não existe.',
+  'auth.mail-code-invalid':
+    'Este código está incorreto. Ele só funciona onde o respectivo e-mail foi solicitado.',
 } satisfies Partial<Catalogue>

@@ -33,6 +33,8 @@ export const pt = {
   'auth.current-password': 'A palavra-passe atual está incorreta.',
   'auth.too-many-mails': 'Foram pedidos demasiados e-mails. Tente novamente mais tarde.',
   'auth.code-invalid': 'Este código está errado ou já foi utilizado.',
+  'auth.mail-code-invalid':
+    'Este código está errado. Só funciona onde o respetivo e-mail foi pedido.',
   'auth.account-exists':
     'Já existe uma conta com este endereço. Inicie sessão nela e associe aí o fornecedor.',
   'auth.account-disabled': 'Esta conta está suspensa. Contacte o apoio técnico.',

@@ -47,7 +47,7 @@ const isAdmin = ({ url }: Row): boolean => url.startsWith('/admin/')
 const withForms = (app: FastifyInstance): unknown => app.register(formbody)
 
 overBoth('pages of other sites can use none of them with cookies', async (t, table) => {
-  t.equal(documented.length, 9)
+  t.equal(documented.length, 10)
   const { posts, post, enter, stored, asked, lines } = await wholeApp(t, {}, {}, table)
   const failures = eventsOf(t, 'failure')
   const jar = await enter()
@@ -244,7 +244,7 @@ overBoth('rejections are localized, and reported under a documented name', async
       await post(row.url, bodyOf(row), { ...foreign, ...german }),
       await post(row.url, bodyOf(row), german),
     ]
-    const open = ['sign-up', 'forgot', 'options'].some((end) => row.url.endsWith(end))
+    const open = ['sign-up', 'forgot', 'options', '/mail'].some((end) => row.url.endsWith(end))
     t.equal(failures.length, !row.isOwn && open ? 1 : 2, row.url)
     for (const [at, response] of all.slice(0, failures.length).entries()) {
       t.match(response.headers, {
@@ -265,8 +265,9 @@ overBoth('rejections are localized, and reported under a documented name', async
 const successes: Record<string, string> = {
   '200,202': '/login',
   '200,204': '/sign-up/finish',
+  '200,202,204': '/login/mail/finish',
   '201': '/passkeys',
-  '202': '/sign-up /password/forgot /password/set /email/change',
+  '202': '/sign-up /password/forgot /password/set /email/change /login/mail',
   '201,202': '/admin/users',
   '204':
     '/identities/remove /admin/users/{id} /admin/users/{id}/disable /admin/users/{id}/enable /admin/users/{id}/log-out /admin/users/{id}/second-factor/disable /admin/users/{id}/remove /logout /password/reset /email/confirm /account/delete /second-factor/forget-devices /second-factor/disable /passkeys/rename /passkeys/remove',
@@ -290,7 +291,7 @@ overBoth('API documents have each of them, with what it needs and answers', asyn
     const { responses, security, requestBody } = operation as Operation
     t.equal(security?.every((each) => Object.keys(each).length > 0) ?? false, isOwn, url)
     t.strictSame(requestBody?.content['application/json']?.schema.required ?? [], needed, url)
-    const isOpen = !isOwn && /^\/(?:sign-up|password)|options$/.test(url)
+    const isOpen = !isOwn && /^\/(?:sign-up|password)|options$|mail$/.test(url)
     const success = method === 'GET' ? undefined : new Map(known).get(url)
     const answers = [success ?? '200', ...(isOpen ? [400, 403] : [400, 401, 403])]
     if (/\{id\}|identities\/remove/.test(url)) answers.push(404)

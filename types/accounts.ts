@@ -1,6 +1,6 @@
 import type { FastifyRequest, RouteShorthandOptions } from 'fastify'
 import type { StoreResult } from './store-result.js'
-import type { AccountMail, MailLink, NoMailLink } from './mail.js'
+import type { AccountMail, AccountValues, MailLink, NewAccount, NoMailLink } from './mail.js'
 import type { StoredUser } from './user-service.js'
 import type { OfRegistration } from './events.js'
 
@@ -69,22 +69,6 @@ export interface AccountLimits {
   perAddress?: number | undefined
   /** Seconds after the first one until the count is reset; for a mailbox at most `linkExpiry`. Default 3600. */
   window?: number | undefined
-}
-
-/** The values of an account that the plugin changes. */
-export interface AccountValues {
-  /** The address in lower case, as browsers send it; null for none. */
-  readonly email: string | null
-  /** The stored hash; {@link AuthnOptions.hashing} makes new ones. */
-  readonly passwordHash: string | null
-}
-
-/** A new account, whose address is verified. */
-export interface NewAccount extends AccountValues {
-  readonly email: string
-  readonly passwordHash: string
-  /** The `data` of the invitation, for an account that has come by one. */
-  readonly invitation?: unknown
 }
 
 /** `app.authn.accounts`. */

@@ -1,4 +1,5 @@
 // This file names no types of Fastify or Node: pages compile it with those of the DOM alone.
+import type { MailLoginFields } from './browser-routes/mail-login.js'
 
 /** The options of `createSession`. */
 export interface SessionOptions {
@@ -32,16 +33,19 @@ export interface StepUp {
   /** Seconds since the user was authenticated, at most; null if that does not matter. */
   readonly maxAge: number | null
   /**
-   * How the user can confirm it: `password`, `code`, `passkey`, or a provider such as `provider:google`. If it is empty, the
-   * user has to log in again, or the server could not be asked.
+   * How the user can confirm it: `password`, `code`, `passkey`, `mail`, or a provider such as `provider:google`. If it is
+   * empty, the user has to log in again, or the server could not be asked.
    */
   readonly methods: readonly ConfirmMethod[]
 }
 
 /** A way to confirm that it is the user of the session. */
-export type ConfirmMethod = 'password' | 'code' | 'passkey' | `provider:${string}`
+export type ConfirmMethod = 'password' | 'code' | 'passkey' | 'mail' | `provider:${string}`
 
-/** What `confirm` sends: the password, a code or a recovery code; that of a passkey comes from `confirm()` of the passkeys. */
+/**
+ * What `confirm` sends: the password, a code or a recovery code, or what an e-mail of `mailLogin` has; that of a passkey
+ * comes from `confirm()` of the passkeys.
+ */
 export type Proof =
   | {
       /** The password of the user. */
@@ -49,6 +53,10 @@ export type Proof =
     }
   | Pick<FactorFields, 'code'>
   | Pick<FactorFields, 'token' | 'response'>
+  | MailProof
+
+/** What shows that an e-mail was read: the token of its link, or its code with the token of the request for it. */
+export type MailProof = Pick<MailLoginFields, 'token' | 'code'>
 
 /** The `body` of `get('login/confirm')`. */
 export interface Confirmed {
@@ -109,7 +117,7 @@ export interface SessionChange {
   readonly reason: 'login' | 'logout' | 'expired'
 }
 
-/** The result of `logIn`, `post`, `link` or `logOut`. */
+/** The result of `logIn`, `mailLogin`, `post`, `link` or `logOut`. */
 export interface SessionResult {
   /** Whether the server has done what was asked for. */
   readonly ok: boolean
@@ -157,6 +165,20 @@ export interface Session {
    */
   logIn(body?: object): Promise<SessionResult>
   /**
+   * Asks for an e-mail with a link and a code to log in. The status is 202 whether or not one is sent, and no session has
+   * begun. The `body`, an `AskedMail`, has the `token` with which the code works.
+   *
+   * @param email - the address of a mailbox
+   */
+  mailLogin(email: string): Promise<SessionResult>
+  /**
+   * Logs in by such an e-mail. The status 202 asks for a code of the second factor, as that of `logIn` does. A wrong code is
+   * a 403; an e-mail that was used or has expired is a 401.
+   *
+   * @param proof - the token of the link, or the code with the token of the response to `mailLogin`
+   */
+  finishMailLogin(proof: MailProof): Promise<SessionResult>
+  /**
    * Sends a request to a route of the options `accounts`, `secondFactor` or `passkeys`, as the user if one is logged in. After those that
    * respond as a login does, the user is logged in.
    *
@@ -178,7 +200,7 @@ export interface Session {
    * Has the user of the session prove once more that it is them: another session takes the place of this one, on the same
    * device. A wrong password or code is a 403, and the fifth ends the session.
    *
-   * @param proof - one of them; `confirm()` of the passkeys is another way
+   * @param proof - one of them, of an e-mail as `finishMailLogin` takes it; `confirm()` of the passkeys is another way
    */
   confirm(proof: Proof): Promise<SessionResult>
   /**

@@ -1,5 +1,22 @@
 import type { AuthUser } from './user-service.js'
 
+/** The values of an account that the plugin changes. */
+export interface AccountValues {
+  /** The address in lower case, as browsers send it; null for none. */
+  readonly email: string | null
+  /** The stored hash; {@link AuthnOptions.hashing} makes new ones. Null for a user without a password. */
+  readonly passwordHash: string | null
+}
+
+/** A new account, whose address is verified. */
+export interface NewAccount extends AccountValues {
+  readonly email: string
+  /** Null for a sign-up without a password: see the option `mailLogin`. */
+  readonly passwordHash: string | null
+  /** The `data` of the invitation, for an account that has come by one. */
+  readonly invitation?: unknown
+}
+
 /** What an e-mail with a link has. */
 export interface MailLink {
   /** The address of the button in it. */

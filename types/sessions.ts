@@ -37,6 +37,11 @@ export interface NewSession extends Omit<StoredSession, 'created' | 'lastUsed' |
   readonly revocationTtl: number
   /** How many sessions the user may have, with this one. */
   readonly maxPerUser: number
+  /**
+   * Seconds for which `sid` must not be used again, whatever becomes of the session: its login is one that may begin one
+   * session. 0 for other logins.
+   */
+  readonly once: number
 }
 
 /** The result of {@link SessionStore.create}. */
@@ -149,8 +154,11 @@ export interface SessionStore {
   /**
    * Keeps a session that begins. If the user has more than `maxPerUser` then, the oldest ones by `created` are
    * revoked, however many processes create sessions at the same time.
+   *
+   * @returns null where {@link NewSession.once} is not 0 and `sid` was used: of several calls at the same time, one begins
+   * a session. Nothing has changed then
    */
-  create(session: NewSession): Promise<CreatedSession>
+  create(session: NewSession): Promise<CreatedSession | null>
   /** The session of a refresh token, whether it is the current one or an older one; null if there is none. */
   find(handle: string): Promise<FoundSession>
   /** Exchanges a refresh token for its successor, or returns why not. */
@@ -174,6 +182,12 @@ export interface SessionStore {
   watch(watcher: SessionWatcher): void
   /** Stops what {@link watch} has begun. Connections that the app gave stay open. */
   close(): Promise<void>
+  /**
+   * Called at startup where logins need {@link NewSession.once}.
+   *
+   * @throws (rejects) ERR_AUTH_OPTION where the tables of an earlier version have no place for it
+   */
+  requireOnce?(): Promise<void>
 }
 
 /** The place in which sessions are kept: the option `sessions.store`. */
@@ -182,6 +196,8 @@ export interface SessionStoreFactory {
   readonly prefix: string
   /** Whether sessions are kept in the memory of one process, which others do not share. */
   readonly isLocal: boolean
+  /** Whether its stores know {@link NewSession.once}, which the option `mailLogin` needs. Default false. */
+  readonly once?: boolean | undefined
   /** A sentence for the log if the store does not work when the app starts: how it is set up. */
   readonly help?: string | undefined
   /**

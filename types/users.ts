@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
-import type { AccountsOptions, NewAccount } from './accounts.js'
+import type { AccountsOptions } from './accounts.js'
+import type { NewAccount } from './mail.js'
 import type { ApiKeysOptions } from './api-keys.js'
 import type { OfRegistration } from './events.js'
 import type { LoginOptions } from './login.js'
@@ -215,8 +216,8 @@ export interface UserStore {
   identities(id: string): Promise<readonly UserIdentity[]>
   /** Stores an identity. @returns whether it belongs to this user now, also if it did before: it is never moved */
   link(id: string, identity: Identity): Promise<boolean>
-  /** Removes an identity, unless it is the last way in. */
-  unlink(id: string, issuer: string, subject: string, ways: WaysIn): Promise<Removed>
+  /** Removes an identity, unless it is the last way in. @param ways - null: it may be the last one */
+  unlink(id: string, issuer: string, subject: string, ways: WaysIn | null): Promise<Removed>
   /** The passkeys of a user, the oldest first. */
   passkeys(id: string): Promise<readonly Passkey[]>
   /** Stores a passkey. @returns false if its `id` is taken, by any user, or the user is gone */
@@ -247,7 +248,7 @@ export interface UserEvent extends OfRegistration {
   readonly request: FastifyRequest | null
 }
 
-declare module './accounts.js' {
+declare module './mail.js' {
   interface NewAccount {
     /** What an admin has given to an invited user by the admin API of the option `users`. */
     readonly admin?: Partial<

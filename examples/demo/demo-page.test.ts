@@ -129,6 +129,13 @@ function person(
   })
 }
 
+/** The code of the newest mail, which has the letters that are shown there. */
+async function codeIn(page: Page, place: string): Promise<string> {
+  const letters = String(/[A-Z]{2}/.exec(await page.locator(place).innerText()))
+  const mail = page.locator('#mails li', { hasText: `Log in (${letters})` }).first()
+  return String(/\d{6}/.exec(await mail.innerText()))
+}
+
 /** Moves the clock of the server on, until the test ends. */
 function waits(t: Test, milliseconds: number): void {
   const { now } = Date
@@ -230,7 +237,7 @@ person('the page keeps what was typed through errors, and fits a phone', async (
 person('a user logs in with the provider, and connects an account there', async (t, visitWith) => {
   const { page, origin, sees, says, ...me } = await visitWith()
   await page.locator('#published li').nth(1).waitFor()
-  await me.picture('LOGIN', { x: 0, y: 0, width: 1000, height: 722 })
+  await me.picture('LOGIN', { x: 0, y: 0, width: 1000, height: 773 })
   const isIn = async (name: string): Promise<void> => {
     await sees('#notes strong', 'Shopping')
     t.equal(await page.locator('#name').innerText(), name)
@@ -322,6 +329,82 @@ person('a person signs up, loses the password, and deletes the account', async (
   await sends('#delete', [third], 'Your account is deleted')
   await sees('#login [name=email]:focus')
   t.strictSame(await page.context().cookies(), [])
+})
+
+person('a user logs in by the code of a mail, and by its link', async (t, visitWith) => {
+  const { page, origin, sees, press, requests, ...me } = await visitWith()
+  /** Asks for a mail. @returns its code */
+  const ask = async (): Promise<string> => {
+    await page.locator('#login [name=email]').fill(bob.email)
+    await press('Send me a link')
+    await sees('#mail-code [name=code]:focus')
+    await sees('#mail-code .mailed', bob.email)
+    return codeIn(page, '#sign')
+  }
+  const finishes = () => requests.filter((url) => url.endsWith('/login/mail/finish')).length
+
+  const code = await ask()
+  await me.fits(t)
+  await me.fill('#mail-code', code === '000000' ? '000001' : '000000')
+  await sees('#mail-code .notice', 'code')
+  // As on a phone, the page is loaded again when its user has read the mail.
+  await page.reload()
+  await sees('#mail-code [name=code]:focus')
+  await me.fill('#mail-code', code)
+  await sees('#notes-title:focus')
+  t.equal(await page.locator('#name').innerText(), bob.name)
+  await me.logOut()
+
+  await ask()
+  const path = await me.linkIn('Log in')
+  await me.openMail('Log in')
+  t.equal(page.url(), `${origin}/app/`, 'the token is not in the address')
+  await sees('#mail-link h2', `Log in as ${bob.email}?`)
+  await me.fits(t)
+  await page.waitForLoadState('networkidle')
+  t.equal(finishes(), 2, 'the page sends nothing by itself')
+  await page.locator('#mail-link .primary:focus').press('Enter')
+  await sees('#notes-title:focus')
+  t.equal(await page.locator('#name').innerText(), bob.name)
+  t.equal(finishes(), 3)
+  await me.logOut()
+
+  // It works once.
+  await page.goto(origin + path)
+  await page.locator('#mail-link .primary:focus').press('Enter')
+  await sees('#mail-link .notice:not(:empty)')
+  await press('Not now')
+  await sees('#login [name=email]:focus')
+})
+
+person('a mail confirms that it is the user, and a code follows it', async (t, visitWith) => {
+  const { page, sees, press, ...me } = await visitWith()
+  await me.logIn(bob.email, bob.password)
+  await sees('#notes strong', 'Shopping')
+  waits(t, 60_000)
+  await me.unfold('stored about you')
+  await page.locator('#export .primary').click()
+  await press('Send me a code')
+  await sees('#code-label', 'letters')
+  await me.fill('#code', await codeIn(page, '#code-label'))
+  await sees('#exported', 'Shopping')
+  t.equal(await page.locator('#sessions li').count(), 1, 'no other session')
+
+  await me.unfold('Second factor')
+  await press('Set up an authenticator app')
+  const secret = await page.locator('#factor-secret:not(:empty)').innerText()
+  const code = () => totpCode(secret, { at: Date.now() })
+  await page.locator('#factor-setup input').fill(code())
+  await press('Switch it on')
+  const codes = await page.locator('#factor-codes:not(:empty)').innerText()
+  await me.logOut()
+  await page.locator('#login [name=email]').fill(bob.email)
+  await press('Send me a link')
+  await codeIn(page, '#sign:not(:empty)')
+  await me.openMail('Log in')
+  await page.locator('#mail-link .primary:focus').press('Enter')
+  await me.fill('#code', String(codes.split('\n')[0]))
+  await sees('#notes strong', 'Shopping')
 })
 
 person('a user of the provider gets an address and a password', async (t, visitWith) => {

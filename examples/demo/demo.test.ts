@@ -210,7 +210,7 @@ t.test('the routes of the demo answer as its README says', async (t) => {
     const home = await app.inject({ url: '/', headers: { accept: 'text/html,*/*' } })
     t.match([home.statusCode, home.headers.location], [302, '/app/'])
     const files = ['', 'page.js', 'page.css', 'fastify-authn-browser.js', 'accounts.js', 'users.js']
-    for (const file of [...files, 'mailbox.js', 'elements.js', 'keys.js']) {
+    for (const file of [...files, 'login', 'mailbox.js', 'elements.js', 'keys.js']) {
       const { statusCode, headers } = await app.inject(`/app/${file}`)
       t.equal(statusCode, 200, file)
       t.match(headers['content-security-policy'], /^default-src 'none'; script-src 'self';/)
@@ -300,6 +300,33 @@ t.test('accounts: each user has an id, which sessions and API keys belong to', a
   t.equal((await post('account/delete', { currentPassword: password }, cookie)).statusCode, 204)
   t.equal(await statusOfKey(), 401, 'the key is dead')
   t.match(await get('/app/mails'), [{ subject: 'Your account was deleted', open: null }, {}])
+})
+
+t.test('a user logs in by the link or the code of a mail, and an admin does not', async (t) => {
+  const app = await startDemo(t, environment(keysDir))
+  const post = (path: string, payload: object) =>
+    app.inject({ method: 'POST', url: `/app/login/${path}`, payload })
+  const asked = async (email: string) => {
+    const response = await post('mail', { email })
+    t.equal(response.statusCode, 202)
+    const mails = (await app.inject('/app/mails')).json<KeptMail[]>()
+    return { ...response.json<{ token: string; sign: string }>(), mails }
+  }
+  t.strictSame((await asked(alice.email)).mails, [])
+  for (const by of ['link', 'code']) {
+    const { token: own, sign, mails } = await asked(bob.email)
+    const [mail] = mails
+    t.equal(mail?.to, bob.email)
+    t.ok(mail?.subject.includes(sign))
+    t.ok(mail?.text.includes('127.0.0.1'))
+    const [page, token] = String(mail?.open).split('#')
+    t.equal((await app.inject(String(page))).statusCode, 200)
+    const code = /\d{6}/.exec(String(mail?.text))?.[0]
+    const payload = by === 'link' ? { token } : { token: own, code }
+    const cookie = cookieOf(await post('mail/finish', payload))
+    t.match((await app.inject({ url: '/app/me', headers: { cookie } })).json(), { name: 'bob' })
+    t.equal((await post('mail/finish', payload)).statusCode, 401, 'it was used')
+  }
 })
 
 t.test('keys and notes are still there after a restart', async (t) => {

@@ -1,4 +1,5 @@
 import type { AccountMail, AccountMailKind } from 'fastify-authn'
+import { deviceOf } from './device.js'
 
 /** A mail as the page shows it. */
 export interface KeptMail {
@@ -14,8 +15,10 @@ export interface KeptMail {
 /** How many mails are kept. */
 const most = 20
 
-/** What each kind of mail says. */
-const words: Record<AccountMailKind, readonly [subject: string, text: string]> = {
+type Words = readonly [subject: string, text: string]
+
+/** What each kind of mail says, but for that to log in. */
+const words: Record<Exclude<AccountMailKind, 'log-in'>, Words> = {
   'sign-up': [
     'Finish your sign-up',
     'Choose a password to finish. If you did not sign up, do nothing.',
@@ -50,6 +53,15 @@ const words: Record<AccountMailKind, readonly [subject: string, text: string]> =
   'account-deleted': ['Your account was deleted', 'Your notes and API keys are deleted too.'],
 }
 
+/** The letters are on the page that has asked for it, and the client is named, so that people log in by none but their own. */
+const loginWords = ({ sign, code, address, userAgent }: Kind<'log-in'>): Words => [
+  `Log in (${sign})`,
+  `Type this code where you see the letters ${sign}: ${code}\n` +
+    'Or open the link, in any browser.\n' +
+    `It was asked for with ${deviceOf(userAgent)}, at ${address}. If that was not you, do nothing.`,
+]
+type Kind<Name extends AccountMailKind> = Extract<AccountMail, { kind: Name }>
+
 /** Stands in for a mail server: keeps the last mails in memory. They are never logged, because a link is a secret. */
 export function createMailbox() {
   const mails: KeptMail[] = []
@@ -58,8 +70,9 @@ export function createMailbox() {
     /** The newest first. */
     mails: (): readonly KeptMail[] => mails,
 
-    sendMail({ kind, to, link }: AccountMail): void {
-      const [subject, text] = words[kind]
+    sendMail(mail: AccountMail): void {
+      const { to, link } = mail
+      const [subject, text] = mail.kind === 'log-in' ? loginWords(mail) : words[mail.kind]
       let open = null
       if (link !== undefined) {
         // Without the origin: the demo also listens on ports and hosts that its `accounts.url` does not name.

@@ -85,6 +85,14 @@ CREATE TABLE IF NOT EXISTS demo_user_revocations (
   PRIMARY KEY (registration, sub)
 );
 
+-- Sessions of logins by e-mail: each of these is one login, whatever becomes of its session.
+CREATE TABLE IF NOT EXISTS demo_used (
+  registration   text NOT NULL,
+  sid            text NOT NULL,
+  until          timestamptz NOT NULL,
+  PRIMARY KEY (registration, sid)
+);
+
 -- The API keys of fastify-authn, for PostgreSQL 13 or later.
 CREATE TABLE IF NOT EXISTS demo_api_keys (
   registration   text NOT NULL,         -- the option apiKeys.name

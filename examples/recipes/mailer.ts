@@ -23,4 +23,5 @@ export const subjects: Readonly<Record<AccountMailKind, string>> = {
   'password-changed': 'Your password was changed',
   'email-changed': 'Your address was changed',
   'account-deleted': 'Your account was deleted',
+  'log-in': 'Log in',
 }

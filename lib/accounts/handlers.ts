@@ -1,15 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { withoutUndefined } from '../common/objects.js'
-import { isStored, notFound } from '../common/stored.js'
 import { rejection } from '../errors/errors.js'
-import { channelOf } from '../events.js'
 import { finishLogin } from '../login/finish.js'
-import { noClaims } from '../login/token.js'
 import { asUnknown, findForLogin, refused } from '../users/user.js'
 import type { HandleOf } from '../login/feature-routes.js'
 import { requireAlive } from '../login/proof.js'
-import { linkInvalid, accountDigest, type OpenedLink, type LinkPurpose } from './links.js'
-import { askAccounts, notStored, type AccountTools, type OwnAccount } from './tools.js'
+import { accountDigest, askAccounts } from '../login/stored-accounts.js'
+import { linkInvalid, type OpenedLink, type LinkPurpose } from './links.js'
+import { notStored, type AccountTools, type OwnAccount } from './tools.js'
 
 interface Body {
   readonly email: string
@@ -66,42 +64,25 @@ export const signUp: Handle = async (tools, body, request, reply) => {
     const account = await tools.find(email, request, findForLogin).catch(asUnknown(request))
     if (account !== null && refused.has(account.user)) return undefined
     if (account !== null) return tools.sendReset('account-exists', account, request)
-    if (!(await mails.hasRoom(mails.limits.mailbox(email), request, 'sign-up'))) return undefined
+    if (!(await mails.hasRoom(request, 'sign-up', mails.limits.mailbox(email)))) return undefined
     return mails.send(request, 'sign-up', email, null, tools.links.make('sign-up', { email }))
   })
   return accepted(reply)
 }
 
-const unseen =
-  'accounts.create() has stored an account, but findByUsername does not find it, so its user was not logged in. It may ask a replica that is behind: here it has to see the last write'
-
 export const finishSignUp = withLink('sign-up', async (claims, ...given) => {
   const [tools, body, request, reply, started] = given
   const { email = '', invitation, admin } = claims
   await requireFree(tools, email, request)
-  const passwordHash = await tools.hash(body.password, email, request)
+  const passwordHash = tools.isPasswordless ? null : await tools.hash(body.password, email, request)
   const account = { email, passwordHash, ...withoutUndefined({ invitation, admin }) }
-  const result = await askAccounts<unknown>(() => tools.resolved.given.create(account, request))
-  if (!isStored(result, 'ERR_AUTH_ACCOUNTS', 'accounts.create')) throw linkInvalid(taken)
-  const created = await tools.find(email, request)
-  // `create` may have returned an older row. The client would be logged in to the account that has the address.
-  if (created !== null && created.values.passwordHash !== passwordHash)
-    throw notFound('ERR_AUTH_ACCOUNTS', 'accounts.create', 'findByUsername')
+  const created = await tools.create(account, request, (sub) =>
+    tools.mails.limits.forget(email, sub, request),
+  )
+  if (created === false) throw linkInvalid(taken)
   tools.created += 1
-  const later = (): null => {
-    request.log.error({ authenticator: 'account' }, unseen)
-    return null
-  }
-  if (created === null) return later()
-  const sub = await tools.subOf(created, request, noClaims)
-  const { name: registration } = tools.registration
-  const event = { action: 'created', sub: String(sub), request, registration } as const
-  channelOf('account').publish(event)
-  await tools.mails.limits.forget(email, sub, request)
-  // Another replica may be asked this time.
-  const { user = null } = (await tools.find(email, request)) ?? {}
-  if (user === null) return later()
-  const login = { username: email, user, started }
+  if (created === null) return null
+  const login = { username: email, user: created.user, started }
   return finishLogin(tools.registration, request, reply, { ...login, authentication: {} })
 })
 
@@ -192,7 +173,7 @@ export const changeEmail: Handle = async (tools, body, request, reply) => {
     const wayOut = await tools.resetLink(account, request)
     // The owner of a taken address gets none: any user could request it again and again.
     const confirms =
-      !isTaken && (await mails.hasRoom(limits.newMailbox(email), request, 'email-confirm'))
+      !isTaken && (await mails.hasRoom(request, 'email-confirm', limits.newMailbox(email)))
     await Promise.all([
       confirms && mails.send(request, 'email-confirm', email, user, link),
       // Sent in both cases: otherwise it would tell the user which addresses have accounts.

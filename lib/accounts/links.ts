@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { digestOf } from '../common/digest.js'
 import { rejection } from '../errors/errors.js'
 import { stepTokens, type StepKeys } from '../tokens/step.js'
 import type { ResolvedAccounts } from './options.js'
-import type { AccountValues, NewAccount } from '../../types/accounts.js'
+import type { NewAccount } from '../../types/mail.js'
 import type { MailLink } from '../../types/mail.js'
 
 export type LinkPurpose = 'sign-up' | 'reset' | 'email' | 'set'
@@ -50,11 +49,6 @@ export function accountLinks(
     read: (page: LinkPurpose, token: string): OpenedLink =>
       tokens.read(token, (of) => of.page === page && of.url === url) as never,
   }
-}
-
-/** The digest reveals nothing, since the hash contains a salt. */
-export function accountDigest({ email, passwordHash }: AccountValues): string {
-  return digestOf(JSON.stringify([email, passwordHash]))
 }
 
 export const linkInvalid = (cause: string): Error => rejection('auth.link-invalid', { cause })

@@ -36,9 +36,12 @@ export function accountRoutes(login: string, tools: AccountTools): PluginRoute[]
   const begun = { 200: tools.registration.carrier.schema(true), ...wrong }
   const created = { ...begun, 204: 'The account was created, but is not found yet.' }
   const changed = { ...begun, ...unproved }
+  // An invitation leads to it also where users log in by e-mails.
+  const finish = tools.isPasswordless ? { token } : chosen
   const both = { ...proof, password, token: Type.Optional(token) }
   const isOffered = ({ path }: PluginRoute): boolean =>
     (isOpen || path !== `${beside}sign-up`) &&
+    !(tools.isPasswordless && path.startsWith(`${beside}password/`)) &&
     (given.remove !== undefined || path !== `${beside}account/delete`)
   return featureRoutes(tools, {
     option: 'accounts',
@@ -51,7 +54,7 @@ export function accountRoutes(login: string, tools: AccountTools): PluginRoute[]
     logins: [finishSignUp, changePassword],
     open: [
       [`POST ${beside}sign-up`, 'Sign up', signUp, { email }, mailed],
-      [`POST ${beside}sign-up/finish`, 'Finish a sign-up', finishSignUp, chosen, created],
+      [`POST ${beside}sign-up/finish`, 'Finish a sign-up', finishSignUp, finish, created],
       [`POST ${beside}password/forgot`, 'Ask for a link', forgotPassword, { email }, mailed],
       [`POST ${beside}password/reset`, 'Reset a password', resetPassword, chosen, done],
     ],

@@ -1,8 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isStored } from '../common/stored.js'
-import { declaredProperty, isDeclared } from '../common/objects.js'
-import { askApp } from '../errors/ask.js'
-import { faultOf, isAuthenticationError, rejection } from '../errors/errors.js'
+import { rejection } from '../errors/errors.js'
 import { channelOf } from '../events.js'
 import {
   currentPasswordCheck,
@@ -11,16 +9,20 @@ import {
   requireOwnSession,
   requireProof,
 } from '../login/proof.js'
-import { claimsMaker, noClaims } from '../login/token.js'
-import { noPasswordField } from '../passwords/check.js'
+import { noClaims } from '../login/token.js'
+import {
+  accountDigest,
+  askAccounts,
+  StoredAccounts,
+  type Account,
+} from '../login/stored-accounts.js'
 import { nfcOf } from '../passwords/nfc.js'
-import { asUnknown, findForLogin, findUserOf } from '../users/user.js'
-import { linkInvalid, accountDigest, type LinkClaims, type Links } from './links.js'
+import { linkInvalid, type LinkClaims, type Links } from './links.js'
 import type { ResolvedAccounts } from './options.js'
 import type { Own, Registration } from '../feature.js'
 import type { Mails } from '../mail/mails.js'
-import type { ResolvedLogin } from '../options/resolve.js'
-import type { AccountEvent, AccountValues } from '../../types/accounts.js'
+import type { AccountEvent } from '../../types/accounts.js'
+import type { AccountValues } from '../../types/mail.js'
 import type { Sessions } from '../../types/session-api.js'
 
 /** With fewer different characters, a password is guessable however long it is. */
@@ -29,33 +31,18 @@ const leastDifferent = 5
 /** A password is guessable if it is the part of the address before the @ with at most this many more characters. */
 const mostAdded = 4
 
-export interface Account {
-  /** The user that `findByUsername` has returned. */
-  readonly user: object
-  /** The address, or else the name by which the user was found. */
-  readonly name: string
-  readonly values: AccountValues
-  readonly hasPassword: boolean
-}
-
 export interface OwnAccount {
   readonly account: Account
   readonly sub: string | number
   readonly own: Own
 }
 
-export const askAccounts = <T>(work: () => T | Promise<T>): Promise<T> =>
-  askApp('ERR_AUTH_ACCOUNTS', work)
-
 const changed = 'the account has changed meanwhile'
 
 export const notStored = `accounts.update() has stored nothing: ${changed}, or update compares null with "=", or returns nothing`
 
-const fault = (cause: unknown): Error => faultOf('ERR_AUTH_ACCOUNTS', cause)
-
-export class AccountTools {
+export class AccountTools extends StoredAccounts {
   created = 0
-  readonly #claimsOf: ReturnType<typeof claimsMaker>
   readonly #check: ReturnType<typeof currentPasswordCheck>
 
   constructor(
@@ -65,58 +52,11 @@ export class AccountTools {
     },
     readonly links: Links,
     readonly mails: Mails,
-    readonly registration: Registration,
+    registration: Registration,
     readonly sessions: Sessions,
   ) {
-    const login = registration.options.login as ResolvedLogin
-    this.#claimsOf = claimsMaker(login, () => [login.subject])
+    super(registration, resolved)
     this.#check = currentPasswordCheck(registration)
-  }
-
-  async find(
-    name: string | number,
-    request: FastifyRequest,
-    find = findUserOf,
-  ): Promise<Account | null> {
-    const user = await find(this.registration.options, name, request)
-    return user === null ? null : this.accountOf(user, name)
-  }
-
-  /** Whether an address has an account, also where the app rejects its user. */
-  async isTaken(email: string, request: FastifyRequest): Promise<boolean> {
-    const isRejected = (error: unknown): boolean => asUnknown(request)(error) === null
-    return this.find(email, request, findForLogin).then(Boolean, isRejected)
-  }
-
-  /** Reads the account of a user. @throws ERR_AUTH_ACCOUNTS, ERR_AUTH_PASSWORD_FIELD if the user lacks a field */
-  accountOf(user: object, found: string | number): Account {
-    const { emailField } = this.resolved
-    const { options, passwords } = this.registration
-    const { passwordField } = options
-    // A look-up by id may leave the hash out. Such a user would be asked for no current password.
-    if (declaredProperty(user, passwordField) === undefined) throw noPasswordField(passwordField)
-    const [email, hash] = [emailField, passwordField].map((field) => {
-      const value = declaredProperty(user, field)
-      return typeof value === 'string' ? value : null
-    }) as [string | null, string | null]
-    const hasPassword = passwords.hasPassword(user)
-    const name = email || String(found)
-    if (isDeclared(user, emailField))
-      return { user, name, values: { email, passwordHash: hash }, hasPassword }
-    const text = `The user has no field ${JSON.stringify(emailField)}. Return it from findByUsername, or name the field with the address in the option "accounts.emailField".`
-    throw fault(new TypeError(text))
-  }
-
-  /** The name of a user in tokens. @throws (rejects) AuthenticationFault; and what `login.claims` rejects with, unless `claims` take its place */
-  async subOf({ user, name, values }: Account, request: FastifyRequest, claims?: typeof noClaims) {
-    const { sub } = await this.#claimsOf(name, request, user).catch((error: unknown) => {
-      if (claims === undefined || !isAuthenticationError(error)) throw error
-      return this.#claimsOf(name, request, user, claims)
-    })
-    if (String(sub).toLowerCase() !== values.email?.toLowerCase()) return sub
-    const text =
-      'login.subject returned the address, so that the next user of that address would find the sessions of this one. Return an id from it, by which findByUsername finds the user too.'
-    throw fault(new TypeError(text))
   }
 
   /** @throws (rejects) ERR_AUTH_LINK_INVALID where the account of a link has changed */
@@ -231,7 +171,7 @@ export class AccountTools {
       values.email,
       await this.subOf(account, request, noClaims),
     )
-    if (await this.mails.hasRoom(quota, request, sent))
+    if (await this.mails.hasRoom(request, sent, quota))
       await this.mails.send(request, sent, values.email, user, link ?? {})
   }
 

@@ -13,6 +13,7 @@ import { takeTurns } from './turns.js'
 
 export type * from '../../types/browser.js'
 export type * from '../../types/browser-routes/accounts.js'
+export type * from '../../types/browser-routes/mail-login.js'
 export type * from '../../types/browser-routes/passkeys.js'
 export type * from '../../types/browser-routes/second-factor.js'
 export type * from '../../types/browser-routes/users.js'
@@ -104,13 +105,9 @@ export function createSession({
         const id = user()
         // The repetition a second later must come within the default `grace` of 10 seconds.
         limited(8000, stop)
-        const refreshed = await call(
-          send,
-          `${path}/refresh`,
-          withToken(),
-          (answer, sent) => id === user() && keep(answer as Answer, sent, id),
-          stop,
-        )
+        const done = (answer: Answer | null, sent: number) =>
+          id === user() && keep(answer as Answer, sent, id)
+        const refreshed = await call(send, `${path}/refresh`, withToken(), done, stop)
         if (refreshed.ok || user() !== id) return undefined
         return refreshed.status === 401 || (tokens && refreshed.status === 400)
           ? end('expired')
@@ -139,8 +136,8 @@ export function createSession({
   const request = async (route: string, body?: object, ask?: Ask): Promise<SessionResult> => {
     const isLogout = route === 'logout'
     // Logins, which are one step below `login/`, …/finish, second-factor/enable, password/change and account/delete. A
-    // test compares it with the routes of the server.
-    const changes = body && /^log(?!.*\/.*\/)|finish|enable|d.change|delete/.test(route)
+    // test compares it with the routes of the server. `login/mail` only asks for an e-mail.
+    const changes = body && /^log(?!.*(\/.*\/|mail$))|finish|enable|d.change|delete/.test(route)
     const isDirect = changes && /^log(?!.*confirm)/.test(route)
     let asked: Promise<unknown> | undefined
     const fetchNow = fetches(
@@ -189,6 +186,8 @@ export function createSession({
     url: path,
     fetch: fetchLater,
     logIn: (body = {}) => request('login', body),
+    mailLogin: (email) => request('login/mail', { email }),
+    finishMailLogin: (mail) => request('login/mail/finish', mail),
     post: (route, body: object = {}) => request(route, body, stepUp()),
     get: request,
     confirm: (proof) => confirm(Object(proof) as object),

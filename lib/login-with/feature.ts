@@ -45,6 +45,7 @@ export function create(context: FeatureContext<Resolved>): Feature {
       amr: mfa === undefined ? [] : ['mfa'],
       isOffered: () => true,
     })),
+    letsIn: () => true,
     routes: (registration) =>
       opened.flatMap((provider) =>
         providerRoutes(registration, cookies as CookieSettings, provider),

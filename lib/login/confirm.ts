@@ -42,7 +42,7 @@ const show: Handle = async ({ registration, ways }, _body, request) => {
   const own = requireOwnSession(registration, request)
   const { time, isMfa } = own
   const offered: Confirmation[] = []
-  for (const way of ways) if (await way.isOffered(own)) offered.push(way)
+  for (const way of ways) if (await way.isOffered(own, request)) offered.push(way)
   const namesOf = (some: readonly Confirmation[]) => some.map(({ name }) => name)
   const mfa = offered.filter(isStrong)
   const methods = { fresh: namesOf(isMfa ? mfa : offered), mfa: namesOf(mfa) }
@@ -78,9 +78,18 @@ const confirm: Handle = async ({ registration, ways }, body, request, reply, sta
 /** @throws Error with the status 400 for a body that is not for exactly one of them */
 function chosen(ways: readonly Confirmation[], body: Body): Proves {
   const able = ways.filter((way): way is Proves => way.proves !== undefined)
-  const members = able.map(({ proves }) => Object.keys(proves.body))
+  const members = able.map(({ proves }) => Type.Object(proves.body).required ?? [])
+  const sentOf = ({ proves }: Proves) =>
+    Object.keys(proves.body).filter((name) => Object.hasOwn(body, name))
   const isSent = (names: readonly string[]) => names.every((name) => Object.hasOwn(body, name))
-  const [way, other] = able.filter((_, at) => isSent(members[at] as string[]))
+  const sent = able.filter((_, at) => isSent(members[at] as string[]))
+  // The code of an e-mail comes with a token, which a code of an app does not need.
+  const isPart = (one: Proves): boolean =>
+    sent.some((other) => {
+      const [part, whole] = [sentOf(one), sentOf(other)]
+      return part.length < whole.length && part.every((name) => whole.includes(name))
+    })
+  const [way, other] = sent.filter((each) => !isPart(each))
   if (way !== undefined && other === undefined) return way
   return badRequest(`body must have ${members.map((names) => names.join(' and ')).join(', or ')}`)
 }

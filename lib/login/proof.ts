@@ -114,7 +114,7 @@ export function noGuess<T extends Error>(error: T): T {
   return error
 }
 
-const wrong = new Set(['CURRENT_PASSWORD', 'CODE_INVALID', 'PASSKEY_INVALID'])
+const wrong = new Set(['CURRENT_PASSWORD', 'CODE_INVALID', 'PASSKEY_INVALID', 'MAIL_CODE_INVALID'])
 
 const isWrong = (error: unknown): boolean =>
   isAuthenticationError(error) && wrong.has(error.code.slice(9)) && !harmless.has(error)

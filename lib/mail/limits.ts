@@ -74,7 +74,7 @@ export function mailLimits(
     recipient('to', address.toLowerCase(), String(sub))
   const asked = (kind: string, { ip, hostname }: FastifyRequest, address: string): Quota =>
     recipient(kind, String(networksOf(ip)[0]), hostname, address.toLowerCase())
-  /** @param quota - null for a wrong address. @throws (rejects) ERR_AUTH_TOO_MANY_MAILS */
+  /** @param quota - null for a wrong address, and where only the client has a limit. @throws (rejects) ERR_AUTH_TOO_MANY_MAILS */
   const request = async ({ ip }: FastifyRequest, quota: Quota | null): Promise<void> => {
     const wait = await count(...clients(ip), ...(quota === null ? [] : [quota]))
     if (wait === 0) return
@@ -91,6 +91,11 @@ export function mailLimits(
     newMailbox: (address: string) => ({ ...recipient('new', address), most: 2 * perRecipient }),
     /** By client and host, since some send nothing: a stranger, maybe at another tenant, must not use up the owner's. */
     asked,
+    /** The most e-mails of a day to a mailbox that one client can request. */
+    daily: (request: FastifyRequest, address: string): Quota => {
+      const quota = asked('day', request, address)
+      return { ...quota, most: Math.ceil((perRecipient * 10) / 3), seconds: 86_400 }
+    },
     ofUser: (kind: string, sub: string | number) => recipient(kind, String(sub)),
     /** Limits the uses of a link, for as long as it works with the longest `clockTolerance`. */
     link: ({ jti, exp }: { readonly jti: string; readonly exp: number }): Quota => {
@@ -101,9 +106,9 @@ export function mailLimits(
      * Counts a request for an e-mail to an address of its body, a wrong one too.
      * @returns the address @throws (rejects) ERR_AUTH_TOO_MANY_MAILS; an Error with the status 400
      */
-    async requested(of: FastifyRequest, text: string, quotaOf: (email: string) => Quota) {
+    async requested(of: FastifyRequest, text: string, quotaOf?: (email: string) => Quota) {
       const email = emailOf(text)
-      await request(of, email === null ? null : quotaOf(email))
+      await request(of, email === null ? null : (quotaOf?.(email) ?? null))
       return email ?? badRequest('body/email must be an e-mail address')
     },
     async useUp({ key, most, seconds }: Quota): Promise<void> {

@@ -17,6 +17,9 @@ const pauseAfterResponse = (): Promise<void> => sleep(20)
 /** Milliseconds that closing an app waits for e-mails. After ten seconds, Fastify would skip the hooks that follow. */
 const patience = 8_000
 
+/** What is being sent, by all features with a mailer: who waits for e-mails waits for all. */
+const pendingOf = new WeakMap<Mailer, Set<Promise<void>>>()
+
 /** Sends the e-mails of a feature after the response, so that its time does not tell what was found. */
 export class Mails {
   readonly counts = { mails: 0, mailsFailed: 0 }
@@ -24,7 +27,7 @@ export class Mails {
   sendMail: Mailer['sendMail']
   /** The kinds of e-mails that have failed, by their errors. */
   readonly #kinds = new WeakMap<object, AccountMailKind>()
-  readonly #pending = new Set<Promise<void>>()
+  readonly #pending: Set<Promise<void>>
   #deadline: number | undefined
 
   /**
@@ -39,11 +42,17 @@ export class Mails {
     private readonly pause = pauseAfterResponse,
   ) {
     this.sendMail = (mail) => mailer.sendMail(mail)
+    this.#pending = pendingOf.get(mailer) ?? new Set()
+    pendingOf.set(mailer, this.#pending)
   }
 
   /** Counts an e-mail to a mailbox that may be a stranger's. Where there are too many, the log says so. */
-  async hasRoom(quota: Quota, { log }: FastifyRequest, kind: AccountMailKind): Promise<boolean> {
-    const hasRoom = (await this.limits.count(quota)) === 0
+  async hasRoom(
+    { log }: FastifyRequest,
+    kind: AccountMailKind,
+    ...quotas: Quota[]
+  ): Promise<boolean> {
+    const hasRoom = (await this.limits.count(...quotas)) === 0
     const { authenticator } = this
     if (!hasRoom)
       log.info({ authenticator, kind }, 'An e-mail was not sent: its mailbox got too many')
@@ -101,12 +110,14 @@ export class Mails {
 const address = /(?<![^\s<>"'(])[^\s<>"'(]+(?:@|%40)[^\s<>"',;)]+/g
 const token = /(?<![\w-])[\w-]{10,}(?:\.[\w-]+){2}/g
 
-/** Errors of HTTP clients contain the link; messages may quote addresses and tokens. An error may be its own cause. */
+const sixDigits = /(?<!\d)\d{6}(?!\d)/g
+
+/** Errors of HTTP clients contain the link; messages may quote addresses, tokens and codes. An error may be its own cause. */
 function readable(error: unknown, depth = 5): object {
   const { message, code, cause } = Object(error) as Record<'message' | 'code' | 'cause', unknown>
   const found = [message, error].find((each) => typeof each === 'string') ?? typeof error
   return {
-    message: String(found).replace(address, '…').replace(token, '…'),
+    message: String(found).replace(address, '…').replace(token, '…').replace(sixDigits, '…'),
     ...(typeof code === 'string' && { code }),
     ...(cause instanceof Error && depth > 0 && { cause: readable(cause, depth - 1) }),
   }

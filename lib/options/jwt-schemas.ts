@@ -47,6 +47,14 @@ export const secretSchema = Type.Union([Type.String(), Type.Uint8Array()], {
   secret: true,
 })
 
+const fewSecrets = 'a secret of at least 32 bytes, or an array of 1 to 5 of them'
+
+/** Their lengths are checked where keys are derived from them. */
+export const secretsSchema = Type.Union(
+  [secretSchema, Type.Array(secretSchema, { minItems: 1, maxItems: 5, description: fewSecrets })],
+  { description: fewSecrets, secret: true, whole: true },
+)
+
 const keyPair = options({ private: keyValue, public: keyValue, passphrase })
 
 export const verifyRulesSchema = options(verifyRules)

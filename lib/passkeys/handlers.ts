@@ -146,7 +146,7 @@ export const remove: Handle = async (tools, body, request) => {
   const removed = passkeys.find((each) => each.id === id)
   if (removed === undefined) throw unknown()
   await requireAlive(tools.registration, request)
-  const needsOne = !tools.hasOtherWay(owner)
+  const needsOne = !(await tools.hasOtherWay(owner))
   if (needsOne && passkeys.length === 1) throw rejection('auth.passkey-last')
   const isRemoved = await tools.store('passkeys.remove', (given) =>
     given.remove(owner.user, id, false),

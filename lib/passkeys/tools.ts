@@ -110,9 +110,11 @@ export class PasskeyTools {
   }
 
   /** Whether a user gets in without a passkey. */
-  hasOtherWay({ user }: Owner): boolean {
+  async hasOtherWay({ user }: Owner): Promise<boolean> {
     const { features, passwords } = this.registration
-    return passwords.hasPassword(user) || features.some(({ name }) => name === 'loginWith')
+    if (passwords.hasPassword(user)) return true
+    for (const feature of features) if (await feature.letsIn?.(user)) return true
+    return false
   }
 
   ask<T>(work: (given: ResolvedPasskeys['given']) => T | Promise<T>): Promise<T> {

@@ -1,8 +1,7 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
-import { faultOf, wrongOption } from '../errors/errors.js'
-import { checkWeakness } from '../tokens/keys/known-secrets.js'
+import { faultOf } from '../errors/errors.js'
+import { secretBytes } from '../tokens/keys/secrets.js'
 
-const leastBytes = 32
 const algorithm = 'aes-256-gcm'
 const [ivBytes, tagBytes] = [12, 16]
 
@@ -11,13 +10,7 @@ export const fault = (problem: string, cause?: unknown): Error =>
 
 /** An AES key of a secret, and its name, which tells nothing about it. @throws ERR_AUTH_OPTION, ERR_AUTH_KEY */
 function keyOf(secret: string | Uint8Array): readonly [name: string, key: Buffer] {
-  const bytes = Buffer.from(secret as string)
-  if (bytes.length < leastBytes) {
-    wrongOption(
-      `option "secondFactor.key": found a secret of ${bytes.length} bytes, expected at least ${leastBytes}. Make one with: npx fastify-authn secret`,
-    )
-  }
-  checkWeakness('option "secondFactor.key"', bytes)
+  const bytes = secretBytes('secondFactor.key', secret)
   const derived = Buffer.from(hkdfSync('sha256', bytes, '', 'fastify-authn second factor', 38))
   return [derived.subarray(32).toString('base64url'), derived.subarray(0, 32)]
 }

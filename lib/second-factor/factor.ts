@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
+import { isSixDigits, plainCode } from '../common/code.js'
 import { digestOf } from '../common/digest.js'
 import { rejection, type AuthenticationError } from '../errors/errors.js'
 import { noGuess } from '../login/proof.js'
-import { base32Of, isOfApp, plainCode, stepOf } from './totp.js'
+import { base32Of, stepOf } from './totp.js'
 
 /** The second factor of a user, as it is stored, encrypted. */
 export interface Factor {
@@ -52,7 +53,7 @@ export const codeInvalid = (cause: string): AuthenticationError =>
 /** @param password - the digest of the password hash */
 export function tryCode(factor: Factor, typed: string, password: string): Tried {
   const code = plainCode(typed)
-  if (!isOfApp(code)) return tryRecovery(factor, code)
+  if (!isSixDigits(code)) return tryRecovery(factor, code)
   const wait = waitOf(factor, password)
   if (wait > 0)
     return { error: rejection('auth.too-many-attempts', { retryAfter: Math.ceil(wait / 1000) }) }

@@ -30,7 +30,7 @@ export function create(context: FeatureContext<ResolvedSecondFactor>): Feature {
     page: pageOf(resolved, cookies, 'loginWith' in resolvedBefore),
     isOn: (user, isOther) => tools.store.textOf(user, isOther) !== null,
     async ask(request, reply, user, login) {
-      const { username, started, authentication, replacement, replaces } = login
+      const { username, started, authentication, replacement, replaces, once } = login
       const { sub } = await tools.claimsOf(username, request, user)
       const factor = tools.store.factorOf(user, sub)
       if (factor === null) return null
@@ -41,7 +41,7 @@ export function create(context: FeatureContext<ResolvedSecondFactor>): Feature {
       const began = Date.now() - (performance.now() - started)
       const { amr = [] } = authentication
       const validAfter = tools.validAfter(user)
-      const token = tokens.login.make({ sub, states, amr, began, validAfter, replaces })
+      const token = tokens.login.make({ sub, states, amr, began, validAfter, replaces, once })
       void reply.code(202)
       return { secondFactor: { token, expiresIn: stepTime } }
     },

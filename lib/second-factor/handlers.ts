@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
+import { plainCode } from '../common/code.js'
 import { declaredProperty } from '../common/objects.js'
 import { requireAlive, requireOwnSession, requireProof } from '../login/proof.js'
 import { codeInvalid, newRecoveryCodes, randomId, type Factor } from './factor.js'
 import { loginExpired } from '../tokens/step.js'
-import { base32Of, plainCode, stepOf } from './totp.js'
+import { base32Of, stepOf } from './totp.js'
 import type { HandleOf } from '../login/feature-routes.js'
 import type { Sub } from './store.js'
 import { mostLost, noFactor, type SecondFactorTools } from './tools.js'
@@ -17,7 +18,10 @@ interface Body {
 type Handle = HandleOf<SecondFactorTools, Body>
 
 export const logIn: Handle = async (tools, { token, code, remember }, request, reply) => {
-  const { sub, states, amr, began, validAfter, replaces } = tools.tokens.login.read(token)
+  const claims = tools.tokens.login.read(token)
+  const { sub, states, amr, began, validAfter, replaces, once } = claims
+  // Until then, stores remember that all sessions of a user were revoked.
+  if (Date.now() > began + 3_600_000) throw loginExpired('it began an hour ago')
   const { store, devices } = tools
   const found = await store.find(sub, request)
   if (found === null) throw loginExpired('the user is gone')
@@ -30,7 +34,7 @@ export const logIn: Handle = async (tools, { token, code, remember }, request, r
   const device = tools.deviceOf(states, check(found))
   // Sessions that were revoked since the password was checked include this one.
   const times = { began, started: performance.now() - Math.max(0, Date.now() - began) }
-  const login = { sub, user: found, amr, code, check, replaces, ...times }
+  const login = { sub, user: found, amr, code, check, replaces, once, ...times }
   const body = await tools.begin(request, reply, login)
   if (remember) devices?.remember(reply, device)
   return body

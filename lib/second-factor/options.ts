@@ -1,4 +1,3 @@
-import * as Type from '@sinclair/typebox/type'
 import {
   anyFunction,
   fieldName,
@@ -9,15 +8,12 @@ import {
   whole,
 } from '../options/check.js'
 import { withDefaults } from '../options/defaults.js'
-import { secretSchema } from '../options/jwt-schemas.js'
+import { secretsSchema } from '../options/jwt-schemas.js'
 import { openBox } from './box.js'
 import type { SecondFactorOptions } from '../../types/second-factor.js'
 
-const description = 'a secret of at least 32 bytes, or an array of 1 to 5 of them'
-const secrets = Type.Array(secretSchema, { minItems: 1, maxItems: 5, description })
-
 export const schema = strict({
-  key: Type.Union([secretSchema, secrets], { description, secret: true, whole: true }),
+  key: secretsSchema,
   issuer: text('a name without a colon, which authenticator apps show', {
     pattern: '^[^:]*[^:\\s][^:]*$',
     quoted: true,

@@ -6,6 +6,7 @@ import { cookieStart, isLocal, type CookieSettings } from '../http/cookie-names.
 import { cookieOf } from '../request/state.js'
 import type { ResolvedSecondFactor } from './options.js'
 import { stepTokens, type StepKeys } from '../tokens/step.js'
+import type { Once } from '../tokens/issued.js'
 
 interface Login {
   readonly sub: string | number
@@ -19,6 +20,7 @@ interface Login {
   readonly validAfter: number
   /** The `sid` of the session that it replaces. */
   readonly replaces?: string | undefined
+  readonly once?: Once | undefined
 }
 
 /** A user in the cookie of a browser, by a digest; until when, in seconds since 1970; and `deviceOf` in tools.ts. */

@@ -26,7 +26,7 @@ interface Tries extends Pick<FinishedLogin, 'user'> {
 }
 
 /** A login that a code completes. */
-interface Shown extends Tries, Pick<FinishedLogin, 'started' | 'began' | 'replaces'> {
+interface Shown extends Tries, Pick<FinishedLogin, 'started' | 'began' | 'replaces' | 'once'> {
   /** The methods so far. */
   readonly amr: readonly string[]
 }
@@ -147,10 +147,10 @@ export class SecondFactorTools {
 
   /** Begins the session of a user who has shown a code. @returns the body of the login */
   async begin(request: FastifyRequest, reply: FastifyReply, shown: Shown): Promise<object> {
-    const { sub: username, amr, started, began, replaces } = shown
+    const { sub: username, amr, started, began, replaces, once } = shown
     const authentication = { amr: [...new Set([...amr, 'otp', 'mfa'])] }
     const proved = await this.prove(shown, request)
-    const login = { ...proved, username, started, began, replaces, authentication }
+    const login = { ...proved, username, started, began, replaces, once, authentication }
     return finishLogin(this.registration, request, reply, login)
   }
 }

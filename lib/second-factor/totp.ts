@@ -1,4 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
+import { isSixDigits } from '../common/code.js'
 
 export const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 
@@ -21,24 +22,6 @@ export function codeAt(secret: Uint8Array, step: number): string {
   return String(number % 1_000_000).padStart(6, '0')
 }
 
-/** Decimal digits of a script are in a run of ten, from 0 to 9 (Unicode 4.6). */
-function valueOf(digit: string): string {
-  const at = Number(digit.codePointAt(0))
-  let first = at
-  while (/\p{Nd}/u.test(String.fromCodePoint(first - 1))) first -= 1
-  return String((at - first) % 10)
-}
-
-/** A code as the app shows it, of one as it was typed: in another script or width, with spaces, hyphens, invisible marks. */
-export function plainCode(typed: string): string {
-  const digits = typed.normalize('NFKC').replace(/\p{Nd}/gu, valueOf)
-  // Some letters are invisible, and Japanese keyboards have a letter in place of the hyphen.
-  return digits.replace(/[^\p{L}\p{N}]|\p{DI}|\u30fc/gu, '').toLowerCase()
-}
-
-/** Whether a {@link plainCode} looks like one of an authenticator app. */
-export const isOfApp = (code: string): boolean => /^\d{6}$/.test(code)
-
 /**
  * The step of a code of six digits: of now, or of one before or after, since clocks differ (RFC 6238 §6).
  * @param secret - in base64url
@@ -46,7 +29,7 @@ export const isOfApp = (code: string): boolean => /^\d{6}$/.test(code)
  * @returns null for a wrong code, `used` for one of such a step
  */
 export function stepOf(secret: string, code: string, last: number): number | 'used' | null {
-  if (!isOfApp(code)) return null
+  if (!isSixDigits(code)) return null
   const [now, bytes] = [stepAt(Date.now()), Buffer.from(secret, 'base64url')]
   const isRight = (step: number): boolean =>
     timingSafeEqual(Buffer.from(codeAt(bytes, step)), Buffer.from(code))

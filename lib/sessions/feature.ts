@@ -29,6 +29,7 @@ export function create(context: FeatureContext<ResolvedSessions>): Feature {
   }
   let accountSubjects: SessionTools['accountSubject'][] = []
   const tools: SessionTools = { ...openTools(context, () => accountSubjects), family: [] }
+  let isOnceNeeded = false
   toolsOf.set(app, tools)
   const { service, method } = tools
   if (service.hasKeySet) service.require(method, 'sign', 'the option "sessions"')
@@ -58,6 +59,13 @@ export function create(context: FeatureContext<ResolvedSessions>): Feature {
     check(registration, all) {
       const isRelated = (other: typeof registration): boolean =>
         isSameService(options.userService, other.options.userService)
+      const needing = registration.features.find(({ beginsOnce }) => beginsOnce)
+      isOnceNeeded = needing !== undefined
+      if (needing && !tools.factory.once) {
+        wrongOption(
+          `option "sessions.store": found a store that cannot tell that a login was used, expected one for the option ${JSON.stringify(needing.name)}: memorySessions, redisSessions or sqlSessions, or a store of yours with "once: true" whose create() resolves to null for a "sid" that was used. sessionStoreSuite of fastify-authn/testing tries it.`,
+        )
+      }
       tools.family = all.filter(isRelated).flatMap((each) => toolsOf.get(each.app) ?? [])
       accountSubjects = tools.family.flatMap(({ accountSubject }) => accountSubject ?? [])
       const { login } = options
@@ -83,6 +91,7 @@ export function create(context: FeatureContext<ResolvedSessions>): Feature {
       clearTimeout(timer)
       // Other errors are logged: a database may come later than the app.
       if (isUsageError(error)) throw error
+      if (isOnceNeeded) await store.requireOnce?.()
     },
     close: () => store.close(),
   }

@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { digestOf } from '../common/digest.js'
+import { shortened } from '../http/shortened.js'
 import { faultOf, rejection } from '../errors/errors.js'
 import { channelOf } from '../events.js'
 import { issuedAfter, issuedAt, type OwnClaims } from '../login/token.js'
+import { loginExpired } from '../tokens/step.js'
 import { newRefreshToken } from './refresh-token.js'
 import { revokeSessions, type SessionTools } from './tools.js'
 import type { IssueTokens } from '../feature.js'
@@ -12,18 +14,18 @@ import type { JwtClaims } from '../../types/request-extra.js'
 
 const randomName = (): string => randomBytes(16).toString('base64url')
 
-/** @throws (rejects) ERR_AUTH_STORE_UNAVAILABLE; AuthenticationFault; what `confirm` of the attempt throws */
+/** @throws (rejects) ERR_AUTH_STORE_UNAVAILABLE; ERR_AUTH_LOGIN_EXPIRED; AuthenticationFault; what `confirm` of the attempt throws */
 export async function beginSession(
   tools: SessionTools,
   ...[username, request, user, attempt, registration]: Parameters<IssueTokens>
 ): Promise<IssuedTokens> {
   const { lifetime, idle, maxPerUser: most } = tools.settings
-  const { replaces } = attempt
+  const { replaces, once } = attempt
   // There will not be one more than before.
   const maxPerUser = replaces === undefined ? most : 2 ** 31 - 1
   const claims = await tools.claimsOf(username, request, user)
   const { sub } = claims
-  const sid = `${randomName()}.${tools.tag}`
+  const sid = `${once?.name ?? randomName()}.${tools.tag}`
   const now = Date.now() / 1000
   const begun = Math.max(now, issuedAfter(tools.tokenChecks, user))
   // The store has `sub` as a string.
@@ -43,12 +45,14 @@ export async function beginSession(
     idle,
     revocationTtl: tools.revocationTtl,
     maxPerUser,
+    once: once === undefined ? 0 : Math.max(1, once.until - now),
     // Behind a proxy, this is the address of the client only with Fastify's `trustProxy`.
     address: shortened(request.ip, 64),
     userAgent: shortened(request.headers['user-agent'], 256),
     data: JSON.stringify(data),
   }
   const stored = await tools.client.call((store) => store.create(session))
+  if (stored === null) throw loginExpired('it has begun a session before')
   // The login began at this time by the clock of the store, or a little later; that clock may count milliseconds.
   const began = stored.now + 0.001 - (performance.now() - attempt.started) / 1000
   const { userRevocation: last } = stored
@@ -86,17 +90,6 @@ export async function beginSession(
 export function reportRevoked(of: SessionTools, request: FastifyRequest, sid: string, sub: string) {
   const what = { sid, sub, everywhere: false, revoked: 1, registration: of.registration }
   channelOf('logout').publish({ request, authenticator: 'login', ...what })
-}
-
-/**
- * Drops what databases reject: control characters, and half of a surrogate pair. A Unix socket and a closed connection
- * have no address, whatever Fastify's types say.
- */
-function shortened(text = '', most: number): string {
-  return text
-    .replace(/\p{Cc}/gu, '')
-    .slice(0, most)
-    .toWellFormed()
 }
 
 /** How the user of a session has authenticated: what its store has in `data` of it. */

@@ -48,6 +48,7 @@ export function openTools(
     app,
     registration,
     settings,
+    factory,
     /** The end of the names of its sessions, which tells them from those of other registrations with the same key. */
     tag: digestOf(place).slice(0, 6),
     store,

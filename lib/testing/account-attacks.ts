@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest, LightMyRequestResponse as Response } from 'fastify'
 import { cookiesOf } from './log-in-with.js'
+import { mailAttacks } from './mail-login.js'
 import { statusProblemOf, type AttackReport } from './report.js'
 import { RouteAttacks, Stopped } from './route-attacks.js'
 import { watchRequest } from './watched.js'
@@ -29,7 +30,8 @@ const changes =
 
 /**
  * Plays the routes of the option `accounts`, and so the app's own functions: two sign-ups, resets and changes of address
- * at once, used links and those of others, old passwords and sessions, other spellings, and equal responses. It catches
+ * at once, used links and those of others, old passwords and sessions, other spellings, and equal responses; with the option
+ * `mailLogin`, guesses at codes, replays, and codes of others. It catches
  * all e-mails of the registration meanwhile. Its accounts, `authn-attack-…@example.com`, are deleted at the end if
  * `accounts.remove` is set.
  * @param app - the app, with `authnTesting`; or the inner scope in which the plugin is registered. `ready()` is called
@@ -59,7 +61,7 @@ export async function accountAttacks(
   tools.mails.sendMail = (mail) => caught.push(mail)
   const has = (path: string): boolean => app.hasRoute({ method: 'POST', url: urlOfPath(path) })
   try {
-    return await attacks.run(play)
+    return await attacks.run(login.passwords === false ? playMails : play)
   } finally {
     await clean().finally(() => (tools.mails.sendMail = sendMail))
   }
@@ -87,15 +89,26 @@ export async function accountAttacks(
     await setFirst(await win('two changes of address at once', 'email/confirm', moves, account))
     await compare('password/forgot', a, '', `reset ${a}`)
     if (has('sign-up')) await compare('sign-up', a, 'sign-up ', `account-exists ${a}`)
+    await mailAttacks(attacks, a, { ...create })
+  }
+
+  /** Without passwords, accounts are made by e-mails to log in. */
+  async function playMails(): Promise<void> {
+    const email = addressOf('a')
+    const response = await mailAttacks(attacks, email, { ...create })
+    if (response) accounts.add({ email, password: '', headers: sessionOf(response) })
   }
 
   async function clean(): Promise<void> {
     const deleted = new Set<string>()
     for (const each of accounts) {
-      const headers = sessionOf(await post('', each))
-      const { statusCode } = await post('account/delete', {}, { ...each, headers })
+      const isByMail = each.password === ''
+      const headers = isByMail ? each.headers : sessionOf(await post('', each))
+      const as = { ...each, ...(headers && { headers }) }
+      const { statusCode } = await post('account/delete', {}, as)
       if (statusCode !== 204) continue
       deleted.add(each.email)
+      if (isByMail) continue
       check('login after deletion', await post('', each), [401], 'remove has to delete')
     }
     const stay = new Set(

@@ -2,9 +2,9 @@ import { Counters } from './counters.js'
 import type { RedisCounters } from './redis-counters.js'
 
 /** The ways to confirm that it is the user of a session whose wrong tries are counted. */
-export type Guessed = 'password' | 'code' | 'passkey'
+export type Guessed = 'password' | 'code' | 'passkey' | 'mail'
 
-const all: readonly Guessed[] = ['password', 'code', 'passkey']
+const all: readonly Guessed[] = ['password', 'code', 'passkey', 'mail']
 
 /** Seconds for which they are counted, from the first one on: sessions end after 30 days by default. */
 const lifetime = 2_592_000
@@ -12,7 +12,7 @@ const lifetime = 2_592_000
 const keyOf = (sid: string, kind: Guessed): string => `guesses-${kind}:${sid}`
 
 /**
- * Counts wrong passwords, codes and passkeys of a session, whatever its address: also without the option `throttle`, since
+ * Counts wrong passwords, passkeys and codes of a session, whatever its address: also without the option `throttle`, since
  * a copied session must not be a way to guess.
  */
 export class SessionGuesses {

@@ -22,6 +22,12 @@ export interface Authentication {
   readonly isRenewed?: boolean
 }
 
+export interface Once {
+  readonly name: string
+  /** Seconds since 1970. */
+  readonly until: number
+}
+
 export interface LoginAttempt {
   /** The time at which it began, before the user was read, by the clock of `performance.now()`. */
   readonly started: number
@@ -30,6 +36,8 @@ export interface LoginAttempt {
   readonly authentication: Authentication
   /** The password hash that this login is storing in place of that of the user, if it does. */
   readonly replacement?: string | undefined
+  /** Set where this login may begin one session: the first part of its `sid`, and until when that must not be used again. */
+  readonly once?: Once | undefined
   /** The `sid` of the session that the new one replaces: if that has been revoked meanwhile, none begins. */
   readonly replaces?: string | undefined
   /**

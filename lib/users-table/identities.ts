@@ -6,7 +6,7 @@ import { besideLogin } from '../login/plugin-routes.js'
 import { requireAlive, requireOwnSession, requireProof } from '../login/proof.js'
 import type { Registration } from '../feature.js'
 import { isStorable } from './rules.js'
-import type { UserTools } from './tools.js'
+import { waysLeft, type UserTools } from './tools.js'
 import type { UserRow } from '../../types/users.js'
 
 interface Body {
@@ -34,8 +34,9 @@ const remove: Handle = async ({ users, registration }, { issuer, subject }, requ
   const { id } = user as UserRow
   await requireAlive(registration, request)
   const isText = isStorable(issuer) && isStorable(subject)
-  const removed =
-    isText && (await users.ask((store) => store.unlink(id, issuer, subject, users.resolved.ways)))
+  const { ways, byMail } = users.resolved
+  const left = waysLeft(ways, byMail, user as UserRow)
+  const removed = isText && (await users.ask((store) => store.unlink(id, issuer, subject, left)))
   if (!removed || removed === 'unknown') throw rejection('auth.not-found')
   if (removed === 'last') throw rejection('auth.identity-last')
   return null

@@ -51,9 +51,12 @@ export function resolve(given: UsersOptions) {
     admin: admin && withDefaults({ path: '/admin/users' }, admin),
     table,
     ways: { password: true, passkeys: true, issuers: [] } as WaysIn,
-    /** Whether a user has neither an identity nor a passkey with which to log in. */
+    /** Whether all users with an address can log in by an e-mail. */
+    byMail: false,
+    /** Whether a user has neither an identity nor a passkey with which to log in, nor an address that is enough. */
     async hasNoWayIn(user: object): Promise<boolean> {
-      const { id } = user as UserRow
+      const { id, email } = user as UserRow
+      if (resolved.byMail && email !== null) return false
       const { passkeys, issuers } = resolved.ways
       const identities = await table.ask((store) => store.identities(id))
       if (identities.some(({ issuer }) => issuers.includes(issuer))) return false

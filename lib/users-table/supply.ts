@@ -1,12 +1,13 @@
 import { declaredProperty, withoutUndefined } from '../common/objects.js'
 import { rejection, wrongOption } from '../errors/errors.js'
 import { userTableOf, type UserTable } from './table.js'
-import { toolsFor, waysOf } from './tools.js'
-import type { AccountsOptions, AccountValues } from '../../types/accounts.js'
+import { hasMailLogin, toolsFor, waysLeft, waysOf } from './tools.js'
+import type { AccountsOptions } from '../../types/accounts.js'
+import type { AccountValues } from '../../types/mail.js'
 import type { LoginProviderOptions } from '../../types/login-with.js'
 import type { AuthnOptions } from '../../types/options.js'
 import type { PasskeysOptions } from '../../types/passkeys.js'
-import type { UserRow, UsersOptions, WaysIn } from '../../types/users.js'
+import type { UserRow, UsersOptions } from '../../types/users.js'
 
 type Members = Readonly<Record<string, unknown>>
 
@@ -75,7 +76,7 @@ export function supply(given: AuthnOptions): AuthnOptions {
     accounts: completed(accounts, forAccounts(table, accounts?.remove)),
     loginWith: byName(loginWith, (provider) => forProvider(table, provider, mayLink)),
     secondFactor: completed(secondFactor, forFactors),
-    passkeys: completed(passkeys, forPasskeys(table, waysOf(given))),
+    passkeys: completed(passkeys, forPasskeys(table, given)),
   }
   return { ...given, ...withoutUndefined<object>(supplied) }
 }
@@ -115,14 +116,16 @@ function forProvider({ ask }: UserTable, provider: string, mayLink: boolean): Me
   return { username, ...(mayLink && { link }) }
 }
 
-function forPasskeys({ ask }: UserTable, ways: WaysIn): Members {
+function forPasskeys({ ask }: UserTable, given: AuthnOptions): Members {
+  const [ways, byMail] = [waysOf(given), hasMailLogin(given)]
   const list: PasskeysOptions<UserRow>['list'] = ({ id }) => ask((store) => store.passkeys(id))
   const add: PasskeysOptions<UserRow>['add'] = ({ id }, passkey) =>
     ask((store) => store.addPasskey(id, passkey))
   const update: PasskeysOptions<UserRow>['update'] = ({ id }, after, before) =>
     ask((store) => store.swapPasskey(id, after, before))
-  const remove: PasskeysOptions<UserRow>['remove'] = async ({ id }, passkey, mayBeLast) => {
-    const removed = await ask((store) => store.removePasskey(id, passkey, mayBeLast ? null : ways))
+  const remove: PasskeysOptions<UserRow>['remove'] = async (user, passkey, mayBeLast) => {
+    const left = mayBeLast ? null : waysLeft(ways, byMail, user)
+    const removed = await ask((store) => store.removePasskey(user.id, passkey, left))
     if (removed === 'last') throw rejection('auth.passkey-last')
     return removed === 'removed'
   }

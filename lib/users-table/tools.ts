@@ -39,6 +39,14 @@ export const waysOf = ({ login, passkeys, loginWith = {} }: AuthnOptions): WaysI
   issuers: Object.values(loginWith).map(({ issuer }) => issuer),
 })
 
+/** Whether all users with an address can log in by an e-mail. */
+export const hasMailLogin = ({ mailLogin }: AuthnOptions): boolean =>
+  mailLogin !== undefined && (mailLogin === true || mailLogin.accept === undefined)
+
+/** See {@link WaysIn}; null where no identity or passkey is the last way in. */
+export const waysLeft = (ways: WaysIn, byMail: boolean, { email }: Pick<UserRow, 'email'>) =>
+  byMail && email !== null ? null : ways
+
 export class UserTools {
   readonly #registration: string
 
@@ -51,6 +59,7 @@ export class UserTools {
     resolved.table.apps.add(app)
     app.addHook('onClose', async () => void resolved.table.apps.delete(app))
     resolved.ways = waysOf(options as AuthnOptions)
+    resolved.byMail = hasMailLogin(options as AuthnOptions)
     toolsOf.set(app, this)
   }
 

@@ -13,6 +13,7 @@ const subjects: Readonly<Record<AccountMailKind, string>> = {
   'password-changed': 'Your password was changed',
   'email-changed': 'Your address was changed',
   'account-deleted': 'Your account was deleted',
+  'log-in': 'Log in',
 }
 
 /** @param url - such as `smtps://user:password@smtp.shop.example?pool=true` */

@@ -11,7 +11,7 @@ const refresh = '/login/refresh'
 const answer = { token: 'a', refreshToken: 'b', expiresIn: 60 }
 
 t.test('after a route that gives tokens the user is logged in, and after no other', async (t) => {
-  const { app } = await wholeApp(t)
+  const { app } = await wholeApp(t, { mailLogin: true })
   const routes = recordOf(app)
     .routes.flatMap(({ options }) => pluginRouteOf(options) ?? [])
     .filter(({ method, path }) => method === 'POST' && path !== refresh)

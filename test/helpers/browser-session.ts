@@ -94,7 +94,7 @@ export async function setUp(
 ) {
   const app = await sessionApp(t, options, (app) => {
     app.post('/notes', { config: { auth: true } }, ({ user }) => user)
-    accountRoutes(app)
+    if (!options.accounts) accountRoutes(app)
     return declare(app)
   })
   const state = {

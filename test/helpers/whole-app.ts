@@ -121,6 +121,7 @@ export async function wholeApp(
       limits: { perRecipient: 1000, perAddress: 1000 },
       routeOptions,
     },
+    mailLogin: { routeOptions },
     secondFactor: {
       key,
       issuer: 'Shop',

@@ -59,7 +59,7 @@ t.test('an e-mail is sent, counted and logged for its feature', async (t) => {
   t.strictSame(sent.map(lengthOf), [link.link.length])
   t.strictSame(mails.counts, { mails: 1, mailsFailed: 0 })
   const quota = { ...limits.mailbox(alice), most: 1 }
-  t.equal(await mails.hasRoom(quota, request, 'reset'), true)
-  t.equal(await mails.hasRoom(quota, request, 'reset'), false)
+  t.equal(await mails.hasRoom(request, 'reset', quota), true)
+  t.equal(await mails.hasRoom(request, 'reset', quota), false)
   t.strictSame(log, [{ authenticator: 'mail-login', kind: 'reset' }])
 })

@@ -1,4 +1,5 @@
 // app.authn.sessions.begin(): a login after anything but a password.
+import type { CreatedSession } from '../../types/sessions.js'
 import type { FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
 import { authn, type AuthnOptions } from '../../lib/index.js'
@@ -162,7 +163,7 @@ t.test('begin() counts a revocation in the millisecond before it as earlier', as
     const store = storeWith((held) => ({
       create: async (session) => {
         elapsed = 0.4
-        const created = await held.create(session)
+        const created = (await held.create(session)) as CreatedSession
         return { ...created, now, userRevocation: { at, by: 'another process' } }
       },
     }))

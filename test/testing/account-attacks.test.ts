@@ -5,6 +5,7 @@ import t, { type Test } from 'tap'
 import type { AccountsOptions, AuthnOptions } from '../../lib/index.js'
 import { accountAttacks, authnTesting } from '../../lib/testing/index.js'
 import { appWith, secret, standardOptions } from '../helpers/app.js'
+import { storeWith } from '../helpers/sessions.js'
 import { rejectionOf } from '../helpers/errors.js'
 
 interface Row {
@@ -108,6 +109,8 @@ t.test('accountAttacks() finds nothing in a right app, and leaves nothing behind
         },
       },
     ],
+    ['logins by e-mail', {}, { mailLogin: true }],
+    ['links alone', {}, { mailLogin: { code: false }, cookies: undefined }],
     ['strict limits', { limits: { perRecipient: 3, perAddress: 1 }, minPasswordLength: 64 }, {}],
   ]
   for (const [title, accounts, options] of rows) {
@@ -120,6 +123,33 @@ t.test('accountAttacks() finds nothing in a right app, and leaves nothing behind
     t.strictSame([table.length, sent.length], [1, 0])
   }
 })
+
+t.test('accountAttacks() plays an app without passwords by its e-mails', async (t) => {
+  const options = {
+    login: { usernameField: 'email', subject: ({ id }: Row) => id, passwords: false },
+    mailLogin: true,
+  } as const
+  const { app, table, sent } = await open(t, undefined, {}, options)
+  const report = await accountAttacks(app)
+  t.strictSame([report.problems, report.leftOut], [[], []], String(report))
+  t.ok(report.cases > 40)
+  t.strictSame([table.length, sent.length], [1, 0])
+})
+
+t.test(
+  'accountAttacks() finds e-mails that log in twice, and says where none is sent',
+  async (t) => {
+    const store = storeWith((held) => ({ create: (given) => held.create({ ...given, once: 0 }) }))
+    const options = { mailLogin: true, sessions: { store } } as const
+    const { app } = await open(t, undefined, {}, options)
+    const { problems } = await accountAttacks(app)
+    t.match(problems, [{ case: 'an e-mail that was used' }, { case: 'an e-mail that was used' }])
+    const none = await open(t, undefined, {}, { mailLogin: { accept: () => false } })
+    const report = await accountAttacks(none.app)
+    t.strictSame(report.problems, [])
+    t.match(report.leftOut, [/^logins by e-mail/])
+  },
+)
 
 t.test('accountAttacks() finds nothing with invitations, fields and hooks of apps', async (t) => {
   const bodies: unknown[] = []

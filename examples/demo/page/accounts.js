@@ -4,8 +4,10 @@ import { button, find, replaceRows, row } from './elements.js'
 /**
  * @typedef {import('fastify-authn/browser').Session} Session
  * @typedef {import('fastify-authn/browser').SessionResult} SessionResult
+ * @typedef {import('fastify-authn/browser').AskedMail} AskedMail
  * @typedef {{ id: string, name: string | null, email: string | null, roles: string[], hasPassword: boolean }} User
  * @typedef {{ issuer: string, subject: string, created: string }} Identity
+ * @typedef {{ email: string, token: string, sign: string, until: number }} Asked a mail to log in
  */
 
 /** The pages of the links in mails, and what is shown there. */
@@ -14,6 +16,7 @@ const linkViews = new Map([
   ['/app/reset', 'reset'],
   ['/app/email', 'email'],
   ['/app/set', 'set'],
+  ['/app/login', 'mail-link'],
 ])
 /** What the login says, where the form of a link needs a session of its user. */
 const waiting = new Map([
@@ -21,7 +24,9 @@ const waiting = new Map([
   ['set', 'Log in with the provider to set a password.'],
 ])
 /** What only an anonymous visitor sees. */
-const entrances = new Set(['login', 'sign-up', 'forgot'])
+const entrances = new Set(['login', 'mail-code', 'sign-up', 'forgot'])
+/** Where the mail to log in is kept that was asked for: a phone may unload the page while the mail is read. */
+const askedKey = 'mail-login'
 
 const news = find('#news', HTMLElement)
 
@@ -29,8 +34,9 @@ const news = find('#news', HTMLElement)
  * @param {Session} session
  * @param {{ load(): Promise<void>, show(): void }} mailbox
  * @param {() => Promise<void>} reload shows the user again, after a change
+ * @param {(token: string) => Promise<void>} secondStep asks for the second factor, with the token of the first step
  */
-export function createAccounts(session, mailbox, reload) {
+export function createAccounts(session, mailbox, reload, secondStep) {
   /** @type {User | null} */
   let user = null
   let view = ''
@@ -46,6 +52,9 @@ export function createAccounts(session, mailbox, reload) {
     // The token is in no history, and a reload leads to the page.
     history.replaceState(null, '', '/app/')
   }
+  let asked = readAsked()
+  if (view === '' && asked !== null) view = 'mail-code'
+  showMailed(view === 'mail-link' ? addressIn(token) : asked?.email)
 
   /** Shows one of the forms, or none: what fits the user. */
   function draw() {
@@ -58,7 +67,7 @@ export function createAccounts(session, mailbox, reload) {
       form.classList.toggle('wide', user !== null)
       if (form.hidden) clear(form)
     }
-    const isAsked = ['finish', 'reset'].includes(shown)
+    const isAsked = ['finish', 'reset', 'mail-link'].includes(shown)
     find('#welcome', HTMLElement).hidden = user !== null || isAsked
   }
 
@@ -66,6 +75,7 @@ export function createAccounts(session, mailbox, reload) {
   function open(next) {
     say('')
     token = ''
+    if (next !== 'mail-code') keepAsked(null)
     view = next
     draw()
     focus()
@@ -85,8 +95,8 @@ export function createAccounts(session, mailbox, reload) {
    * Sends a form, and says what has come of it.
    *
    * @param {string} selector
-   * @param {(values: { email: string, new: string, current: string }) => Promise<SessionResult>} send
-   * @param {(values: { email: string }) => unknown} done
+   * @param {(values: { email: string, new: string, current: string, code: string }) => Promise<SessionResult>} send
+   * @param {(values: { email: string }, body: unknown) => unknown} done
    */
   function handle(selector, send, done) {
     const form = find(selector, HTMLFormElement)
@@ -102,8 +112,13 @@ export function createAccounts(session, mailbox, reload) {
         const value = data.get(name)
         return typeof value === 'string' ? value : ''
       }
-      const values = { email: text('email'), new: text('new'), current: text('current') }
-      const { ok, error } = await send(values)
+      const values = {
+        email: text('email'),
+        new: text('new'),
+        current: text('current'),
+        code: text('code'),
+      }
+      const { ok, error, body } = await send(values)
       isSending = false
       problem.textContent = error
       if (ok) {
@@ -113,7 +128,7 @@ export function createAccounts(session, mailbox, reload) {
           details.open = false
           details.querySelector('summary')?.focus()
         }
-        await done(values)
+        await done(values, body)
       } else {
         const field = form.querySelector('input:not([hidden])')
         if (field instanceof HTMLElement) field.focus()
@@ -124,6 +139,33 @@ export function createAccounts(session, mailbox, reload) {
 
   const look = () => button('See the mailbox', mailbox.show)
 
+  const byMail = find('#by-mail', HTMLButtonElement)
+  byMail.addEventListener('click', async () => {
+    const field = find('#login [name=email]', HTMLInputElement)
+    if (!field.reportValidity()) return
+    byMail.disabled = true
+    const { ok, error, body } = await session.mailLogin(field.value)
+    byMail.disabled = false
+    find('#problem', HTMLElement).textContent = error
+    if (ok) {
+      const { token, sign, expiresIn } = /** @type {AskedMail} */ (body)
+      keepAsked({ email: field.value, token, sign, until: Date.now() + expiresIn * 1000 })
+      open('mail-code')
+    }
+    await mailbox.load()
+  })
+  find('#mail-look', HTMLButtonElement).addEventListener('click', mailbox.show)
+  handle(
+    '#mail-code',
+    ({ code }) => session.finishMailLogin({ token: asked?.token ?? '', code }),
+    (_, body) => entered(body),
+  )
+  // Nothing but the button sends it. Mail scanners open links, and a stranger may have sent one of their own account.
+  handle(
+    '#mail-link',
+    () => session.finishMailLogin({ token }),
+    (_, body) => entered(body),
+  )
   handle(
     '#sign-up',
     ({ email }) => session.post('sign-up', { email }),
@@ -230,6 +272,32 @@ export function createAccounts(session, mailbox, reload) {
     if (ok) await loadIdentities()
   }
 
+  /** @param {Asked | null} next */
+  function keepAsked(next) {
+    asked = next
+    if (next === null) sessionStorage.removeItem(askedKey)
+    else sessionStorage.setItem(askedKey, JSON.stringify(next))
+    if (next !== null) showMailed(next.email)
+  }
+
+  /** @param {string} [email] whose mail it is */
+  function showMailed(email = '') {
+    for (const place of document.querySelectorAll('.mailed')) place.textContent = email
+    find('#sign', HTMLElement).textContent = asked?.sign ?? ''
+  }
+
+  /**
+   * The mail was right. A second factor may be asked for.
+   *
+   * @param {unknown} body
+   */
+  async function entered(body) {
+    keepAsked(null)
+    await close()
+    const half = /** @type {{ secondFactor?: { token: string } } | null} */ (body)?.secondFactor
+    if (half !== undefined) await secondStep(half.token)
+  }
+
   /** The link is used up. */
   async function close() {
     token = ''
@@ -246,7 +314,7 @@ export function createAccounts(session, mailbox, reload) {
   document.addEventListener('submit', () => say(''), { capture: true })
 
   return {
-    /** Whether the page was opened by a link of a mail. */
+    /** Whether the page was opened by a link of a mail, or a code of a mail is waited for. */
     isOpened: view !== '',
     focus,
     say,
@@ -255,6 +323,7 @@ export function createAccounts(session, mailbox, reload) {
     show(found) {
       const isOther = found?.id !== user?.id
       user = found
+      if (found !== null) keepAsked(null)
       for (const place of document.querySelectorAll('.address')) {
         place.textContent = found?.email ?? 'none'
       }
@@ -274,6 +343,28 @@ export function createAccounts(session, mailbox, reload) {
       const words = waiting.get(view)
       if (found === null && words !== undefined) say(words)
     },
+  }
+}
+
+/** The mail that was asked for before the page was loaded again, unless it has expired. @returns {Asked | null} */
+function readAsked() {
+  /** @type {Asked | null} */
+  const kept = JSON.parse(sessionStorage.getItem(askedKey) ?? 'null')
+  return kept !== null && kept.until > Date.now() ? kept : null
+}
+
+/**
+ * The address in the token of a link. The server verifies the token when it is used.
+ *
+ * @param {string} token
+ */
+function addressIn(token) {
+  try {
+    const payload = token.split('.')[1] ?? ''
+    const text = atob(payload.replaceAll('-', '+').replaceAll('_', '/'))
+    return String(JSON.parse(text).email)
+  } catch {
+    return 'someone'
   }
 }
 

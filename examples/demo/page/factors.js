@@ -6,43 +6,62 @@ import { createPasskeys } from './fastify-authn-browser-passkeys.js'
 /**
  * @typedef {import('fastify-authn/browser').Session} Session
  * @typedef {import('fastify-authn/browser').SessionResult} SessionResult
+ * @typedef {import('fastify-authn/browser').AskedMail} AskedMail
  * @typedef {import('fastify-authn/browser/passkeys').PasskeyList} PasskeyList
  */
 
 const dialog = find('#code', HTMLDialogElement)
 const field = find('#code input', HTMLInputElement)
+/** What can be typed, and what the button says that leads there. */
+const labels = new Map([
+  ['code', 'Code, or a recovery code'],
+  ['password', 'Password'],
+])
+const switches = new Map([
+  ['code', 'Use a code'],
+  ['password', 'Use the password'],
+  ['mail', 'Use the mail'],
+])
 
 /**
  * Asks the user to confirm that it is them, until the server accepts it.
  *
  * @param {readonly string[]} methods
- * @param {(method: string, value: string) => Promise<SessionResult>} send
+ * @param {(method: string, value: string, asked: AskedMail | null) => Promise<SessionResult>} send
+ * @param {() => Promise<SessionResult>} [askMail] asks for a mail with a code
  * @returns {Promise<SessionResult | null>} null if the user cancels
  */
-async function ask(methods, send) {
+async function ask(methods, send, askMail) {
   const problem = find('#code .notice', HTMLElement)
   const other = find('#code-other', HTMLButtonElement)
   const typed = methods.filter((method) => method === 'code' || method === 'password')
   // The code first: it proves more.
   let [kind = '', second = ''] = typed.sort()
-  find('#code-field', HTMLElement).hidden = kind === ''
-  find('#code-confirm', HTMLElement).hidden = kind === ''
-  field.disabled = kind === ''
-  other.hidden = second === ''
-  for (const method of ['passkey', 'provider']) {
+  /** @type {AskedMail | null} */
+  let asked = null
+  for (const method of ['passkey', 'mail', 'provider']) {
     const isOffered = methods.some((each) => each.startsWith(method))
     find(`#code-${method}`, HTMLButtonElement).hidden = !isOffered
   }
   problem.textContent = ''
   for (;;) {
-    const isCode = kind === 'code'
-    find('#code-label', HTMLElement).textContent = isCode ? 'Code, or a recovery code' : 'Password'
-    other.textContent = isCode ? 'Use the password' : 'Use a code'
-    field.type = isCode ? 'text' : 'password'
-    field.autocomplete = isCode ? 'one-time-code' : 'current-password'
+    const isPassword = kind === 'password'
+    find('#code-field', HTMLElement).hidden = kind === ''
+    find('#code-confirm', HTMLElement).hidden = kind === ''
+    field.disabled = kind === ''
+    find('#code-label', HTMLElement).textContent =
+      kind === 'mail'
+        ? `Code of the mail with the letters ${asked?.sign}`
+        : (labels.get(kind) ?? '')
+    other.hidden = second === ''
+    other.textContent = switches.get(second) ?? ''
+    field.type = isPassword ? 'password' : 'text'
+    field.autocomplete = isPassword ? 'current-password' : 'one-time-code'
     field.value = ''
     dialog.returnValue = ''
-    dialog.showModal()
+    // The mailbox of the demo is on this page, and has to be within reach.
+    if (kind === 'mail') dialog.show()
+    else dialog.showModal()
     await new Promise((resolve) => dialog.addEventListener('close', resolve, { once: true }))
     const chosen = dialog.returnValue
     if (chosen === '' || chosen === 'no') return null
@@ -51,7 +70,16 @@ async function ask(methods, send) {
       problem.textContent = ''
       continue
     }
-    const result = await send(chosen === 'yes' ? kind : chosen, field.value)
+    if (chosen === 'mail' && askMail !== undefined) {
+      const { ok, error, body } = await askMail()
+      problem.textContent = error
+      if (ok) {
+        asked = /** @type {AskedMail} */ (body)
+        if (kind !== 'mail') [kind, second] = ['mail', kind]
+      }
+      continue
+    }
+    const result = await send(chosen === 'yes' ? kind : chosen, field.value, asked)
     // A 401 says that the login has expired, or that the session has ended.
     if (result.ok || result.status === 401) return result
     problem.textContent = result.error
@@ -61,8 +89,9 @@ async function ask(methods, send) {
 /**
  * @param {Session} session
  * @param {(text: string) => void} say
+ * @param {() => Promise<SessionResult>} askMail asks for a mail with a code, for the user
  */
-export function createFactors(session, say) {
+export function createFactors(session, say, askMail) {
   const passkeys = createPasskeys(session)
   const enter = find('#passkey', HTMLButtonElement)
   const list = find('#passkeys', HTMLUListElement)
@@ -151,8 +180,9 @@ export function createFactors(session, say) {
     if (ok) await load()
   })
 
-  /** Nothing of a setup stays. */
+  /** Nothing of a setup stays, nor a dialog that is not modal. */
   function clear() {
+    dialog.close()
     token = ''
     setup.reset()
     setup.hidden = true
@@ -190,14 +220,17 @@ export function createFactors(session, say) {
       // The server cannot know who has an account at a provider.
       const offered = ours.length > 0 ? ours : here
       if (offered.length === 0) return say('Please log out, and log in again.')
-      await ask(offered, async (method, value) => {
+      /** @param {string} method @param {string} value @param {AskedMail | null} asked */
+      const send = async (method, value, asked) => {
         if (method === 'passkey') return passkeys.confirm()
         if (method === 'code') return session.confirm({ code: value })
+        if (method === 'mail') return session.confirm({ token: asked?.token ?? '', code: value })
         if (method === 'password') return session.confirm({ password: value })
         // The page is left. Whoever comes back does it again.
         location.href = `${session.url}/demo?max_age=0`
         return new Promise(() => undefined)
-      })
+      }
+      await ask(offered, send, askMail)
     },
   }
 }

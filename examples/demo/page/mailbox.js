@@ -23,13 +23,18 @@ export function createMailbox(ask) {
 
   find('#look', HTMLButtonElement).addEventListener('click', load)
 
+  /** @param {ScrollLogicalPosition} block */
+  function lead(block) {
+    title.focus()
+    title.scrollIntoView({ block })
+  }
+
   return {
     load,
     /** Leads there. */
-    show() {
-      title.focus()
-      title.scrollIntoView({ block: 'nearest' })
-    },
+    show: () => lead('nearest'),
+    /** Leads there, with the newest mail at the top of the window: a dialog is at its bottom. */
+    showAbove: () => lead('start'),
   }
 }
 

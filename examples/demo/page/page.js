@@ -72,8 +72,13 @@ const session = createSession({
 const keys = createKeysPanel(ask)
 const mailbox = createMailbox(ask)
 const users = createUsersPanel(ask)
-const accounts = createAccounts(session, mailbox, load)
-const factors = createFactors(session, accounts.say)
+const accounts = createAccounts(session, mailbox, load, (token) => factors.finish(token))
+const factors = createFactors(session, accounts.say, async () => {
+  const asked = await session.mailLogin(user?.email ?? '')
+  await mailbox.load()
+  if (asked.ok) mailbox.showAbove()
+  return asked
+})
 
 /** @param {User | null} found who is logged in */
 function show(found) {

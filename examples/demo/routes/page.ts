@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { Type } from '@sinclair/typebox'
 import { authn, storedUser, type ApiKeys } from 'fastify-authn'
 import type { FastifyInstance } from 'fastify'
+import { deviceOf } from '../device.js'
 import { secondFactorKey } from '../keys.js'
 import { createMailbox } from '../mailbox.js'
 import { peopleScopes } from '../people.js'
@@ -49,6 +50,8 @@ export function pageRoutes(
       loginWith: { demo },
       // The mailbox shows links without host and port, which are not known yet.
       accounts: { url: 'http://localhost/app', remove: true, sendMail: mailbox.sendMail },
+      // A link and a code to log in, for who has no password at hand. Not for admins: whoever reads the mailbox gets in.
+      mailLogin: { accept: ({ roles }) => !roles.includes('admin') },
       // The other logins of the demo know no codes.
       secondFactor: { key: await secondFactorKey(settings), issuer: title, page: '/app/' },
       // Passkeys belong to a domain, so not to 127.0.0.1. With PORT=0 the port is not known yet, and they do not work.
@@ -131,6 +134,7 @@ async function files(app: FastifyInstance): Promise<void> {
     ['/reset', 'index.html', 'text/html'],
     ['/email', 'index.html', 'text/html'],
     ['/set', 'index.html', 'text/html'],
+    ['/login', 'index.html', 'text/html'],
     ['/page.js', 'page.js', 'text/javascript'],
     ['/accounts.js', 'accounts.js', 'text/javascript'],
     ['/mailbox.js', 'mailbox.js', 'text/javascript'],
@@ -154,13 +158,4 @@ async function files(app: FastifyInstance): Promise<void> {
       reply.headers(headers).type(`${type}; charset=utf-8`).send(content),
     )
   }
-}
-
-/** A few words for a header `User-Agent`, such as "Chrome on Linux". */
-function deviceOf(userAgent: string): string {
-  const name = (names: readonly string[]): string | undefined =>
-    names.find((each) => userAgent.includes(each))
-  const browser = name(['Firefox', 'Edg', 'Chrome', 'Safari', 'curl'])
-  const system = name(['Android', 'iPhone', 'iPad', 'Windows', 'Mac OS X', 'Linux'])
-  return [browser ?? 'Something', system].filter(Boolean).join(' on ')
 }

@@ -26,7 +26,7 @@ export interface MemorySessionsOptions {
 export function memorySessions(options: MemorySessionsOptions = {}): SessionStoreFactory {
   const { prefix = defaults.memoryPrefix, now = () => Date.now() / 1000 } = options
   const spaceOf = openOnce(() => memorySpace(now))
-  return { prefix, isLocal: true, open: (name) => spaceOf(name)() }
+  return { prefix, isLocal: true, once: true, open: (name) => spaceOf(name)() }
 }
 
 interface Entry {
@@ -55,6 +55,8 @@ function memorySpace(clock: () => number): () => SessionStore {
   /** The time until which the revocation of each `sid` is reported to new watchers. */
   const revocations = new Map<string, number>()
   const userRevocations = new Map<string, UserRevocation>()
+  /** The time until which each `sid` of a login with `once` must not be used again. */
+  const used = new Map<string, number>()
   let sweptAt = Number.NEGATIVE_INFINITY
 
   const alive = (entries: Iterable<Entry | undefined>, now: number): Entry[] =>
@@ -89,14 +91,19 @@ function memorySpace(clock: () => number): () => SessionStore {
       else if (entry.previous !== null && now >= entry.previous.until) entry.previous.sealed = ''
     }
     for (const [sid, until] of revocations) if (now >= until) revocations.delete(sid)
+    for (const [sid, until] of used) if (now >= until) used.delete(sid)
     for (const [sub, { at }] of userRevocations) if (now >= at + hour) userRevocations.delete(sub)
   }
 
   return () => {
     const store: SessionStore = {
-      async create({ handle, current, lifetime, idle, revocationTtl, maxPerUser, ...given }) {
+      async create({ handle, current, lifetime, idle, revocationTtl, maxPerUser, once, ...given }) {
         const now = clock()
         sweep(now)
+        if (once > 0) {
+          if (now < (used.get(given.sid) ?? 0)) return null
+          used.set(given.sid, now + once)
+        }
         const session = { ...given, created: now, lastUsed: now, endsAt: now + lifetime }
         const expires = now + Math.min(lifetime, idle)
         const entry = { handle, session, current, previous: null, expires, revocationTtl }

@@ -8,6 +8,7 @@
  * - `:sid:<sid>`: the handle of a session
  * - `:owner:<digest of sub>`, since `sub` may be long and have any characters: the handles of a user's sessions, by the time at which they expire
  * - `:gone:<digest of sub>`: when all sessions of a user were revoked, for an hour: `<time>:<process>`
+ * - `:used:<sid>`: a `sid` that must not be used again
  * - `:revoked`: revocations, `<until>:<sid>`, by the time of the revocation
  *
  * All keys expire. Numbers are returned as strings, because Redis cuts off their fractions.
@@ -71,10 +72,13 @@ end
 
 export const scripts = {
   create: `${common}
-local handle, current, sid, owner, about, lifetime, idle, ttl, most = unpack(ARGV)
+local handle, current, sid, owner, about, lifetime, idle, ttl, most, once = unpack(ARGV)
 local ends = now + tonumber(lifetime)
 local expires = math.min(ends, now + tonumber(idle))
--- Comes first: a full Redis rejects it, but not after a write that takes no memory.
+-- These come first: a full Redis rejects them, but not after a write that takes no memory.
+if tonumber(once) > 0 and not redis.call('SET', root .. ':used:' .. sid, '', 'NX', 'PX', milliseconds(tonumber(once))) then
+  return false
+end
 redis.call('SET', root .. ':about:' .. handle, about, 'PX', milliseconds(expires - now))
 local ownerKey = root .. ':owner:' .. owner
 redis.call('ZREMRANGEBYSCORE', ownerKey, '-inf', text(now))

@@ -45,6 +45,7 @@ export function redisSessions(
   return {
     prefix,
     isLocal: false,
+    once: true,
     // The braces make a hash tag: see the scripts.
     open: (name) => storeOver(opened.client, `{${prefix}:${name}}`),
   }
@@ -58,10 +59,12 @@ function storeOver(client: RedisClient, root: string): SessionStore {
   })
   let subscriber: ReturnType<RedisClient['duplicate']> | undefined
   return {
-    async create({ handle, current, lifetime, idle, revocationTtl, maxPerUser, ...about }) {
+    async create({ handle, current, lifetime, idle, revocationTtl, maxPerUser, once, ...about }) {
       const texts = [handle, current, about.sid, digestOf(about.sub), JSON.stringify(about)]
-      const values = [...texts, lifetime, idle, revocationTtl, maxPerUser]
-      const [now, members, gone] = (await run('create', ...values)) as [string, string[], string]
+      const values = [...texts, lifetime, idle, revocationTtl, maxPerUser, once]
+      const created = (await run('create', ...values)) as [string, string[], string] | null
+      if (created === null) return null
+      const [now, members, gone] = created
       const [, at, by = ''] = /^([^:]*):(.*)$/s.exec(gone) ?? []
       const userRevocation = at === undefined ? null : { at: Number(at), by }
       return { now: Number(now), revoked: members.map(revocationOf), userRevocation }

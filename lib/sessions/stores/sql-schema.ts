@@ -50,5 +50,13 @@ CREATE TABLE IF NOT EXISTS ${prefix}_user_revocations (
   revoked_at     timestamptz NOT NULL,
   revoked_by     text NOT NULL,         -- the process that asked for it
   PRIMARY KEY (registration, sub)
+);
+
+-- Sessions of logins by e-mail: each of these is one login, whatever becomes of its session.
+CREATE TABLE IF NOT EXISTS ${prefix}_used (
+  registration   text NOT NULL,
+  sid            text NOT NULL,
+  until          timestamptz NOT NULL,
+  PRIMARY KEY (registration, sid)
 );`
 }

@@ -19,6 +19,7 @@ export function sqlStatements(prefix: string) {
   const graces = `${prefix}_graces`
   const revocations = `${prefix}_revocations`
   const users = `${prefix}_user_revocations`
+  const used = `${prefix}_used`
 
   /** $1 is the registration, $2 the value in the condition, $3 the seconds that revocations are kept at least. */
   const revoke = (condition: string): string => `
@@ -38,16 +39,31 @@ WITH found AS MATERIALIZED (
 )
 SELECT sid, ${seconds('until')} AS until FROM alive`
 
-  return {
-    create: `
+  /** @param more - the end of the list of tables, and a condition */
+  const create = (more: string, condition: string): string => `
 WITH clock AS MATERIALIZED (SELECT clock_timestamp() AS now), times AS (
   SELECT now, ${after('now', '$9')} AS ends_at,
     least(${after('now', '$9')}, ${after('now', '$10')}) AS expires_at FROM clock
-)
+)${more}
 INSERT INTO ${sessions} (registration, handle, sid, sub, current_token, address, user_agent, data,
   created_at, last_used_at, ends_at, expires_at, sweep_at, revocation_ttl)
-SELECT $1, $2, $3, $4, $5, $6, $7, $8, now, now, ends_at, expires_at, expires_at, $11 FROM times
-RETURNING ${seconds('created_at')} AS now`,
+SELECT $1, $2, $3, $4, $5, $6, $7, $8, now, now, ends_at, expires_at, expires_at, $11 FROM times ${condition}
+RETURNING ${seconds('created_at')} AS now`
+
+  return {
+    create: create('', ''),
+
+    /** Returns no row where the `sid` was used. Of several at the same time, the later ones wait for the first. */
+    createOnce: create(
+      `, first AS (
+  INSERT INTO ${used} (registration, sid, until) SELECT $1, $3, ${after('now', '$12')} FROM clock
+  ON CONFLICT DO NOTHING RETURNING 1
+)`,
+      'WHERE EXISTS (SELECT FROM first)',
+    ),
+
+    /** Fails where the tables are of an earlier version. */
+    probeOnce: `SELECT FROM ${used} WHERE registration = $1 LIMIT 0`,
 
     /**
      * Revokes the oldest sessions of a user beyond the newest $4. It is a statement of its own, after that of `create`,

@@ -58,6 +58,7 @@ SELECT count(*)::int AS count FROM due`,
       'registration, sub',
       `revoked_at < clock_timestamp() - interval '1 hour'`,
     ),
+    forgetUsed: drop(`${prefix}_used`, 'registration, sid', 'until <= clock_timestamp()'),
   }
 }
 
@@ -65,20 +66,26 @@ SELECT count(*)::int AS count FROM due`,
 const batch = 500
 
 /** Milliseconds between two statements that delete what has expired. A connection may be dead, so there is no waiting. */
-const pauses = { clear: 5000, sweep: 30_000, forget: 30_000, forgetUsers: 30_000 } as const
+const pauses = {
+  clear: 5000,
+  sweep: 30_000,
+  forget: 30_000,
+  forgetUsers: 30_000,
+  forgetUsed: 30_000,
+} as const
 
 /** Makes a function that deletes what is due. It never rejects: the next call, or another process, repeats what failed. */
 export function sqlUpkeep(rows: RowsOf, prefix: string): () => Promise<void> {
   const statements = upkeepStatements(prefix)
-  const next = { clear: 0, sweep: 0, forget: 0, forgetUsers: 0 }
+  const next = new Map<string, number>()
   return async () => {
-    for (const what of ['clear', 'sweep', 'forget', 'forgetUsers'] as const) {
+    for (const what of Object.keys(pauses) as (keyof typeof pauses)[]) {
       const now = performance.now()
-      if (now < next[what]) continue
-      next[what] = now + pauses[what]
-      // The poll for revocations reports a failing store.
+      if (now < (next.get(what) ?? 0)) continue
+      next.set(what, now + pauses[what])
+      // The poll for revocations reports a failing store. The last table is missing where no option needed it.
       const [row] = await rows(statements[what], [batch]).catch(() => [])
-      if (Number(row?.count) === batch) next[what] = now
+      if (Number(row?.count) === batch) next.set(what, now)
     }
   }
 }

@@ -14,6 +14,7 @@ import type {
   Swapped,
   UserRevocation,
 } from '../../../types/sessions.js'
+import { wrongOption } from '../../errors/errors.js'
 import { revocationPoller } from './revocation-poller.js'
 import { sqlStatements } from './sql-statements.js'
 import { sqlUpkeep } from './sql-upkeep.js'
@@ -30,7 +31,7 @@ import { sqlUpkeep } from './sql-upkeep.js'
  */
 export function sqlSessions(options: SqlOptions): SessionStoreFactory {
   const { prefix, rows, help } = openSql(options, { factory: 'sqlSessions', command: 'sessions' })
-  return { prefix, isLocal: false, help, open: (name) => storeOver(rows, prefix, name) }
+  return { prefix, isLocal: false, once: true, help, open: (name) => storeOver(rows, prefix, name) }
 }
 
 function storeOver(rows: RowsOf, prefix: string, name: string): SessionStore {
@@ -48,11 +49,15 @@ function storeOver(rows: RowsOf, prefix: string, name: string): SessionStore {
   return {
     async create({ handle, sid, sub, current, address, userAgent, data, lifetime, idle, ...most }) {
       const texts = [handle, sid, sub, current, address, userAgent, data]
-      const [row] = await run('create', ...texts, lifetime, idle, most.revocationTtl)
+      const values = [...texts, lifetime, idle, most.revocationTtl]
+      const [row] = await (most.once > 0
+        ? run('createOnce', ...values, most.once)
+        : run('create', ...values))
+      if (row === undefined) return null
       const trimmed = await run('trim', sub, 0, most.maxPerUser)
       const [userRevocation = null] = await run('userRevocation', sub)
       return {
-        now: Number(row?.now),
+        now: Number(row.now),
         revoked: revocationsOf(trimmed),
         userRevocation: userRevocation as UserRevocation | null,
       }
@@ -78,6 +83,15 @@ function storeOver(rows: RowsOf, prefix: string, name: string): SessionStore {
     list: async (sub) => (await run('list', sub)) as unknown as readonly StoredSession[],
     watch: (watcher) => poller.start(watcher),
     close: async () => poller.stop(),
+    async requireOnce() {
+      await run('probeOnce').catch((error: Error) => {
+        // Others are logged: a database may come later than the app.
+        if (Object(error.cause).code !== '42P01') return
+        wrongOption(
+          `sqlSessions: the table ${prefix}_used is missing, which logins by e-mail need. Run what this command prints, which adds what is missing: npx fastify-authn sessions schema --prefix ${prefix}`,
+        )
+      })
+    },
   }
 }
 

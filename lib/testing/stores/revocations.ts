@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { NewSession, Revocation, SessionStore, Swapped } from '../../../types/sessions.js'
 import {
   begun,
+  create,
   byTurns,
   digest,
   newSession,
@@ -92,12 +93,16 @@ export const revocationCases: Cases = {
     const expired = newSession({ sub, idle: 0.01 })
     const sessions = Array.from({ length: 4 }, () => newSession({ sub, maxPerUser: 4 }))
     for (const session of [expired, ...sessions]) {
-      assert.deepEqual((await store.create(session)).revoked, [], 'what has expired does not count')
+      assert.deepEqual(
+        (await create(store, session)).revoked,
+        [],
+        'what has expired does not count',
+      )
       await sleep(20)
     }
     await other.swap(swapOf(sessions[0] as NewSession))
     const last = newSession({ sub, maxPerUser: 2 })
-    const { now, revoked } = await store.create(last)
+    const { now, revoked } = await create(store, last)
     const [first, second, third, stays] = sessions.map(({ sid }) => sid)
     const oldest = new Set([first, second, third])
     assert.deepEqual(new Set(revoked.map(({ sid }) => sid)), oldest, 'also where they were used')
@@ -111,7 +116,7 @@ export const revocationCases: Cases = {
   async 'maxPerUser holds where several processes create sessions at once'(store, other) {
     const sub = `user ${digest()}`
     const session = () => newSession({ sub, maxPerUser: 5 })
-    const created = byTurns(store, other, 60).map((each) => each.create(session()))
+    const created = byTurns(store, other, 60).map((each) => create(each, session()))
     const revoked = (await Promise.all(created)).flatMap((each) => each.revoked)
     assert.equal(new Set(revoked.map(({ sid }) => sid)).size, 55)
     assert.equal(revoked.length, 55, 'each once')
@@ -128,7 +133,7 @@ export const revocationCases: Cases = {
     assert.ok(Math.min(...times) < 1000, `within a second: ${times.join(', ')} ms`)
     const sub = `user ${digest()}`
     const sessions = [newSession({ sub }), newSession({ sub }), newSession()]
-    for (const session of sessions) await store.create(session)
+    for (const session of sessions) await create(store, session)
     await store.revoke({ sub }, 60)
     await store.swap(swapOf(sessions[2] as NewSession, { presented: digest() }))
     await Promise.all(sessions.map(({ sid }) => knows(there, sid)))
@@ -156,19 +161,19 @@ export const revocationCases: Cases = {
   async 'a revocation of all sessions of a user is told to the next ones'(store, other) {
     const [first, alien] = [newSession(), newSession()]
     const { sub } = first
-    const { now, userRevocation } = await store.create(first)
+    const { now, userRevocation } = await create(store, first)
     assert.equal(userRevocation, null)
     await store.revoke({ sid: first.sid }, 60, 'process one')
-    const second = await store.create(newSession({ sub }))
+    const second = await create(store, newSession({ sub }))
     assert.equal(second.userRevocation, null, 'that of one session is not told')
     for (const by of ['process one', 'process two']) {
       await other.revoke({ sub }, 60, by)
-      const later = await store.create(newSession({ sub }))
+      const later = await create(store, newSession({ sub }))
       assert.equal(later.userRevocation?.by, by, 'the last one')
       const { at } = later.userRevocation
       assert.ok(at >= now && at <= later.now + 1, `at: ${at} is between ${now} and ${later.now}`)
     }
-    assert.equal((await store.create(alien)).userRevocation, null, 'another user')
+    assert.equal((await create(store, alien)).userRevocation, null, 'another user')
     assert.deepEqual(await sidsOf(store, alien.sub), [alien.sid], 'it is no session')
   },
 
@@ -180,7 +185,7 @@ export const revocationCases: Cases = {
       const session = newSession()
       const revoke = () => other.revoke({ sub: session.sub }, 60, 'other')
       const early = round % 2 ? revoke() : null
-      const created = store.create(session)
+      const created = create(store, session)
       await (early ?? revoke())
       const isTold = (await created).userRevocation !== null
       const isThere = (await store.find(session.handle)).session !== null

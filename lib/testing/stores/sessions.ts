@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
   begun,
+  byTurns,
   digest,
   newSession,
   odd,
@@ -14,6 +15,7 @@ import {
   type MakeStore,
   type StoreCase,
 } from './suite.js'
+import type { NewSession } from '../../../types/sessions.js'
 import { revocationCases } from './revocations.js'
 import { swapCases } from './swaps.js'
 
@@ -107,6 +109,29 @@ const sessionCases: Cases = {
     await others[0]?.revoke({ sub: session.sub }, 60)
     const left = [first, ...others].map(async (store) => (await store.list(session.sub)).length)
     assert.deepEqual(await Promise.all(left), [1, 0, 1, 1, 1, 1])
+  },
+
+  async 'where a login may begin one session, its sid is used once'(store, other, open, { once }) {
+    if (!once) return
+    const sub = `user ${digest()}`
+    const again = (given: Partial<NewSession> = {}): NewSession =>
+      newSession({ sub, sid: 'a', once: 30, ...given })
+    const all = byTurns(store, other, 20).map(async (each) => each.create(again()))
+    const begun = (await Promise.all(all)).filter((created) => created !== null)
+    assert.equal(begun.length, 1, 'one of several at the same time begins a session')
+    assert.deepEqual(await sidsOf(other, sub), ['a'], 'the others leave nothing')
+    assert.equal((await store.revoke({ sub }, 60)).length, 1)
+    assert.equal(await other.create(again()), null, 'also when it was revoked')
+    const brief = { sid: 'b', lifetime: 0.3, once: 30 }
+    await store.create(again(brief))
+    await store.create(again({ sid: 'd', maxPerUser: 1 }))
+    await store.create(again({ sid: 'e', maxPerUser: 1 }))
+    await sleep(500)
+    assert.equal(await other.create(again(brief)), null, 'also when it has expired')
+    assert.equal(await other.create(again({ sid: 'd' })), null, 'also when there were too many')
+    const elsewhere = await open(`${sub}.other`)
+    assert.notEqual(await elsewhere.create(again()), null, 'other registrations have their own')
+    assert.notEqual(await store.create(newSession()), null, 'other logins need no such thing')
   },
 
   async 'strings come back as they were'(store) {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type {
+  CreatedSession,
   NewSession,
   Revocation,
   SessionStore,
@@ -28,6 +29,7 @@ export interface StoreCase {
 
 interface Factory<Store> {
   readonly isLocal: boolean
+  readonly once?: boolean | undefined
   open(name: string): Store
 }
 
@@ -36,9 +38,12 @@ type Prefix = Parameters<MakeStore>[0]
 /** Opens the records of a registration, by turns as two processes would. Default: those of the case. */
 type Open<Store> = (name?: string, prefix?: Prefix) => Promise<Store>
 
-/** Cases by what they hold. Each gets its records as two processes have them. */
+/** Cases by what they hold. Each gets its records as two processes have them, and the factory that has opened them. */
 export type Cases<Store = SessionStore> = Readonly<
-  Record<string, (store: Store, other: Store, open: Open<Store>) => Promise<void>>
+  Record<
+    string,
+    (store: Store, other: Store, open: Open<Store>, factory: Factory<Store>) => Promise<void>
+  >
 >
 
 export function storeCasesOf<Store extends object>(
@@ -65,7 +70,7 @@ export function storeCasesOf<Store extends object>(
       return store
     }
     try {
-      await test(await open(), await open(), open)
+      await test(await open(), await open(), open, await factoryOf('suite_one', 0))
     } finally {
       for (const store of opened) await (store as Partial<SessionStore>).close?.()
     }
@@ -120,14 +125,22 @@ export function newSession(given: Partial<NewSession> = {}): NewSession {
     data: '{"a":1}',
     revocationTtl: 60,
     maxPerUser: 1000,
+    once: 0,
     ...given,
   }
+}
+
+/** Begins a session whose login may begin any number. */
+export async function create(store: SessionStore, session: NewSession): Promise<CreatedSession> {
+  const created = await store.create(session)
+  assert.ok(created !== null, 'no login is rejected without "once"')
+  return created
 }
 
 /** A session that was just begun in a store, and the time of the store. */
 export async function begun(store: SessionStore, given?: Partial<NewSession>) {
   const session = newSession(given)
-  return { session, ...(await store.create(session)) }
+  return { session, ...(await create(store, session)) }
 }
 
 export function swapOf(session: NewSession, given: Partial<Swap> = {}): Swap {

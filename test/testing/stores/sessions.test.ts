@@ -53,8 +53,17 @@ fault('revocations that are kept as long as the caller says', /largest time/, (s
 fault('sessions without end', /beyond maxPerUser/, (store) => ({
   create: (given) => store.create({ ...given, maxPerUser: 1000 }),
 }))
+fault('a sid that is used again', /used once/, (store) => ({
+  create: (given) => store.create({ ...given, once: 0 }),
+}))
+fault('a sid that is free again with its session', /used once/, (store) => ({
+  create: (given) => store.create({ ...given, once: Math.min(given.once, given.lifetime) }),
+}))
 fault('revocations of users that are not reported', /all sessions of a user is told/, (store) => ({
-  create: async (given) => ({ ...(await store.create(given)), userRevocation: null }),
+  async create(given) {
+    const created = await store.create(given)
+    return created && { ...created, userRevocation: null }
+  },
 }))
 fault('revocations of users without their process', /all sessions of a user is told/, (store) => ({
   revoke: (which, ttl) => store.revoke(which, ttl, 'someone'),

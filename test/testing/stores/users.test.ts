@@ -136,7 +136,7 @@ const faulty: Readonly<
   'any issuer is a way in': [
     (store) => ({
       unlink: (id, issuer, subject, ways) =>
-        store.unlink(id, issuer, subject, { ...ways, issuers: [...ways.issuers, issuer] }),
+        store.unlink(id, issuer, subject, ways && { ...ways, issuers: [...ways.issuers, issuer] }),
     }),
     removals,
   ],

@@ -39,6 +39,12 @@ app.register(authn, {
     },
   },
   accounts: { ...accounts, remove: true },
+  mailLogin: {
+    accept(user) {
+      exactly<StoredTableUser>()(user)
+      return !user.roles.includes('admin')
+    },
+  },
   loginWith: { google: { ...google, clientSecret: 'secret' } },
   secondFactor: { ...secondFactor, page: '/code' },
   passkeys,

@@ -1,0 +1,71 @@
+import { digestOf } from '../common/digest.js'
+import { onceAMinute } from '../common/once-a-minute.js'
+import type { RedisCounters } from '../throttle/redis-counters.js'
+
+/** Wrong codes of one request, and those of one address in a day. */
+const [mostOfRequest, mostOfAddress] = [5, 30]
+
+const day = 86_400
+
+/** The most keys that are counted, in up to 30 MB. */
+const most = 100_000
+
+/**
+ * Counts wrong codes, by request and by address, in this process and in Redis where the throttle has one. Other counters
+ * forget the oldest where there are too many, so that guesses at many addresses would make room for more at one of them. This
+ * one rejects codes then, and links still work.
+ */
+export class CodeGuesses {
+  readonly #isSweepDue = onceAMinute()
+  readonly #counts = new Map<string, { wrong: number; readonly until: number }>()
+
+  /** @param path - of the route, which tells counts in Redis from those of other registrations */
+  constructor(
+    private readonly path: string,
+    private readonly redis: Promise<RedisCounters | null>,
+  ) {}
+
+  /**
+   * Counts a guess before it is checked, so that simultaneous ones do not exceed a limit.
+   * @param seconds - for which the request works
+   * @returns which limit is reached, and a function that takes the guess back
+   */
+  async count(id: string, email: string, seconds: number) {
+    const request = `${this.path}:code:${id}`
+    const address = `${this.path}:codes:${digestOf(email)}`
+    const takeBack = async (...keys: string[]): Promise<void> => {
+      for (const key of keys) {
+        const counted = this.#counts.get(key)
+        if (counted !== undefined) counted.wrong -= 1
+        await (await this.redis)?.reward(key)
+      }
+    }
+    if ((await this.#add(request, seconds)) > mostOfRequest) {
+      await takeBack(request)
+      return { limit: 'request', takeBack: () => takeBack() } as const
+    }
+    const isTooMany = (await this.#add(address, day)) > mostOfAddress
+    if (isTooMany) await takeBack(address)
+    const limit = isTooMany ? ('address' as const) : null
+    return { limit, takeBack: () => takeBack(request, ...(isTooMany ? [] : [address])) }
+  }
+
+  async #add(key: string, seconds: number): Promise<number> {
+    const here = this.#addHere(key, seconds)
+    const shared = await (await this.redis)?.penalty(key, seconds)
+    return Math.max(here, shared?.consumedPoints ?? 0)
+  }
+
+  #addHere(key: string, seconds: number): number {
+    const counts = this.#counts
+    const now = Date.now()
+    const counted = counts.get(key)
+    if (counted !== undefined && counted.until > now) return (counted.wrong += 1)
+    counts.delete(key)
+    if (counts.size >= most && this.#isSweepDue())
+      for (const [each, { until }] of counts) if (until <= now) counts.delete(each)
+    if (counts.size >= most) return Infinity
+    counts.set(key, { wrong: 1, until: now + seconds * 1000 })
+    return 1
+  }
+}

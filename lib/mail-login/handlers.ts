@@ -1,0 +1,108 @@
+import type { FastifyRequest } from 'fastify'
+import { isAuthenticationError } from '../errors/errors.js'
+import { finishLogin } from '../login/finish.js'
+import { noClaims } from '../login/token.js'
+import { shortened } from '../http/shortened.js'
+import { emailOf } from '../mail/email.js'
+import { loginExpired } from '../tokens/step.js'
+import { findForLogin, refused } from '../users/user.js'
+import type { HandleOf } from '../login/feature-routes.js'
+import type { Account } from '../login/stored-accounts.js'
+import { changed, type MailLoginTools, type Shown } from './tools.js'
+
+export interface Body {
+  readonly email: string
+  readonly token: string
+  readonly code?: string
+}
+
+type Handle = HandleOf<MailLoginTools, Body>
+
+/** The account of an address; null for none; `'rejected'` where its user may not log in by an e-mail. */
+async function accountOf(
+  tools: MailLoginTools,
+  email: string,
+  request: FastifyRequest,
+): Promise<Account | 'rejected' | null> {
+  const account = await tools.accounts
+    .find(email, request, findForLogin)
+    .catch((error: unknown) => {
+      if (!isAuthenticationError(error) || error.statusCode === 503) throw error
+      return 'rejected' as const
+    })
+  if (account === null || account === 'rejected') return account
+  // The user of another spelling may be someone else.
+  const isSame = emailOf(String(account.values.email)) === email
+  const isOpen = isSame && !refused.has(account.user) && (await tools.accepts(account, request))
+  return isOpen ? account : 'rejected'
+}
+
+export const ask: Handle = async (tools, body, request, reply, started) => {
+  const { mails, accounts, resolved } = tools
+  const { limits } = mails
+  const email = await limits.requested(request, body.email)
+  const { asked, content } = tools.begin(email, started)
+  mails.later(reply, async () => {
+    const found = await accountOf(tools, email, request)
+    const account = found === 'rejected' ? null : found
+    // It is made where none is sent, too, so that an unknown address takes as much work as a known one.
+    const made = content(await tools.stateOf(account, request))
+    if (found === 'rejected' || (account === null && !resolved.signUp)) return
+    const sub = account === null ? undefined : await accounts.subOf(account, request, noClaims)
+    const quotas = [limits.mailbox(email, sub), limits.daily(request, email)]
+    if (!(await mails.hasRoom(request, 'log-in', ...quotas))) return
+    const to = account?.values.email ?? email
+    const { ip, headers } = request
+    const client = { address: shortened(ip, 64), userAgent: shortened(headers['user-agent'], 256) }
+    await mails.send(request, 'log-in', to, account?.user ?? null, { ...made, ...client })
+  })
+  void reply.code(202)
+  return asked
+}
+
+const isWrong = ({ code }: { readonly code?: unknown }): boolean =>
+  code === 'ERR_AUTH_MAIL_CODE_INVALID' || code === 'ERR_AUTH_LOGIN_EXPIRED'
+
+export const finish: Handle = async (tools, { token, code }, request, reply) => {
+  const { registration, mails } = tools
+  // Each wrong code counts for the client, and none for its token: a right one is rejected by the fifth wrong one alone.
+  const counted = { token: `${token} ${code}` }
+  const shown = await registration.attempts.counting({ isWrong }, counted, request, () =>
+    tools.read(token, code, request),
+  )
+  const { email, account: found, confirm, began, started, once } = shown
+  const account = found ?? (await signUp(tools, shown, request))
+  if (account === null) return null
+  const login = { username: email, user: account.user, began, started, once }
+  const body = await finishLogin(registration, request, reply, {
+    ...login,
+    authentication: { amr: ['otp'] },
+    ...(found && { confirm }),
+  })
+  const sub = await tools.accounts.subOf(account, request, noClaims)
+  await mails.limits.forget(email, sub, request)
+  return body
+}
+
+/** Makes the account of an address that has none. @returns null where it is not found yet */
+async function signUp(
+  tools: MailLoginTools,
+  { id: jti, exp, email }: Shown,
+  request: FastifyRequest,
+): Promise<Account | null> {
+  const { accounts, registration, mails } = tools
+  const tries = mails.limits.link({ jti, exp })
+  if ((await mails.limits.count(tries)) > 0) throw loginExpired('it was used, or tried too often')
+  // A store that is away now would leave an account whose e-mail has been used up.
+  await registration.app.authn.sessions.list(email)
+  const account = { email, passwordHash: null }
+  const created = await accounts.create(account, request, (sub) =>
+    mails.limits.forget(email, sub, request),
+  )
+  if (created === false) throw loginExpired('the address is taken')
+  // Without this, it would make the account again after a deletion.
+  await mails.limits.useUp(tries)
+  tools.created += 1
+  if (created !== null && !(await tools.accepts(created, request))) throw loginExpired(changed)
+  return created
+}

@@ -1,0 +1,185 @@
+import { randomBytes } from 'node:crypto'
+import type { FastifyRequest } from 'fastify'
+import { digestOf } from '../common/digest.js'
+import { askApp } from '../errors/ask.js'
+import { rejection } from '../errors/errors.js'
+import { issuedAfter, noClaims } from '../login/token.js'
+import { StoredAccounts, type Account } from '../login/stored-accounts.js'
+import { loginExpired, stepTime, stepTokens, type StepKeys } from '../tokens/step.js'
+import { asUnknown, withUserTimeout } from '../users/user.js'
+import { isSameCode, mailSecrets, signOf, type MailSecret } from './codes.js'
+import type { CodeGuesses } from './guesses.js'
+import type { ResolvedMailLogin } from './options.js'
+import type { Registration } from '../feature.js'
+import type { Mails } from '../mail/mails.js'
+import type { FinishedLogin } from '../tokens/issued.js'
+
+/** The largest `clockTolerance` of the token between an e-mail and a second factor, in seconds. */
+const longestTolerance = 300
+
+interface Claims {
+  readonly id: string
+  readonly email: string
+  /** The option `accounts.url`, which tells apps with the same keys apart. */
+  readonly url: string
+  /** The name of the secret of the code. */
+  readonly key: string
+  /** When the e-mail was asked for, in milliseconds since 1970. */
+  readonly began: number
+  /** Of the account: see `stateOf`. Only links have it: for a code, the user is looked up after the response. */
+  readonly state?: string
+}
+
+interface OpenedMail extends Claims {
+  readonly exp: number
+}
+
+/** A link or a code that is right, and what its login needs. */
+export interface Shown extends Pick<FinishedLogin, 'began' | 'started' | 'once'> {
+  readonly id: string
+  readonly exp: number
+  readonly email: string
+  readonly account: Account | null
+  /** @throws (rejects) ERR_AUTH_LOGIN_EXPIRED where the account has changed meanwhile */
+  confirm(): Promise<void>
+}
+
+export const codeInvalid = (cause: string): Error => rejection('auth.mail-code-invalid', { cause })
+
+/** The state of an address without an account. */
+const none = 'none'
+
+export const changed =
+  'the account or its sessions have changed since, or it may not log in by an e-mail'
+
+export interface MailLoginSettings extends ResolvedMailLogin {
+  readonly signUp: boolean
+  /** Whether users without a password may log in. */
+  readonly isOpen: boolean
+  readonly url: string
+}
+
+export class MailLoginTools {
+  created = 0
+  readonly #tokens: ReturnType<typeof stepTokens<Claims>>
+  readonly #secrets: ReturnType<typeof mailSecrets>
+
+  constructor(
+    readonly resolved: MailLoginSettings,
+    keys: StepKeys,
+    readonly accounts: StoredAccounts,
+    readonly mails: Mails,
+    readonly guesses: CodeGuesses,
+    readonly registration: Registration,
+  ) {
+    const foreign = 'its token is of another app or registration'
+    this.#tokens = stepTokens(keys, { option: 'mailLogin', typ: 'mail-login+jwt', foreign })
+    this.#secrets = mailSecrets(resolved.given.key, keys)
+  }
+
+  /** @param started - of the request, by the clock of `performance.now()` */
+  begin(email: string, started: number) {
+    const { url, expiresIn } = this.resolved
+    const id = randomBytes(16).toString('base64url')
+    const secret = this.#secrets.current()
+    const began = Date.now() - Math.ceil(performance.now() - started)
+    const claims = { id, email, url, key: secret.name, began }
+    const make = (state?: string) =>
+      this.#tokens.make({ ...claims, ...(state && { state }) }, expiresIn)
+    const sign = signOf(id)
+    return {
+      asked: { token: make(), expiresIn, sign },
+      /** What the e-mail has that logs in to an account. */
+      content: (state: string) => {
+        const token = make(state)
+        const code = this.resolved.code && { code: secret.codeOf(id, state) }
+        return { link: `${url}/login#${token}`, token, expiresIn, sign, ...code }
+      },
+    }
+  }
+
+  /** What an e-mail is bound to. It reveals nothing, since a hash contains a salt. */
+  async stateOf(account: Account | null, request: FastifyRequest): Promise<string> {
+    if (account === null) return none
+    const { user, values } = account
+    const sub = await this.accounts.subOf(account, request, noClaims)
+    const validAfter = issuedAfter(this.registration.tokenChecks, user)
+    return digestOf(JSON.stringify([sub, values.email, values.passwordHash, validAfter]))
+  }
+
+  /** Whether a user may log in by an e-mail. @throws (rejects) ERR_AUTH_MAIL_LOGIN */
+  async accepts({ user, hasPassword }: Account, request: FastifyRequest): Promise<boolean> {
+    const { given, isOpen } = this.resolved
+    if (given.accept === undefined) return isOpen || hasPassword
+    const ask = askApp<unknown>('ERR_AUTH_MAIL_LOGIN', () => given.accept?.(user, request))
+    return (await withUserTimeout(ask, this.registration.options.userServiceTimeout)) === true
+  }
+
+  /** @throws (rejects) ERR_AUTH_LOGIN_EXPIRED, ERR_AUTH_MAIL_CODE_INVALID */
+  async read(token: string, typed: string | undefined, request: FastifyRequest): Promise<Shown> {
+    const claims = this.#tokens.read(token, ({ url }) => url === this.resolved.url) as OpenedMail
+    const left = claims.exp - Date.now() / 1000
+    // Clocks have no tolerance here: how long it is remembered that all sessions were revoked has none.
+    if (left <= 0) throw loginExpired('its e-mail has expired')
+    const secret = this.#secrets.named(claims.key)
+    return claims.state === undefined
+      ? this.#readCode(claims, secret, typed, left, request)
+      : this.#opened(claims, secret, claims.state, await this.#find(claims, request), request)
+  }
+
+  #find({ email }: Claims, request: FastifyRequest): Promise<Account | null> {
+    return this.accounts.find(email, request).catch(asUnknown(request))
+  }
+
+  async #readCode(
+    claims: OpenedMail,
+    secret: MailSecret,
+    typed: string | undefined,
+    left: number,
+    request: FastifyRequest,
+  ): Promise<Shown> {
+    if (typed === undefined || !this.resolved.code) throw loginExpired('no code')
+    const { id, email } = claims
+    const { limit, takeBack } = await this.guesses.count(id, email, Math.ceil(left))
+    if (limit === 'request') throw loginExpired('five wrong codes')
+    const look = async () => {
+      const account = await this.#find(claims, request)
+      return { account, state: await this.stateOf(account, request) }
+    }
+    const { account, state } = await look().catch(async (error: unknown) => {
+      await takeBack()
+      throw error
+    })
+    const isRight = isSameCode(typed, secret.codeOf(id, state))
+    if (limit === 'address') throw codeInvalid('too many wrong codes for its address')
+    if (!isRight) throw codeInvalid('a wrong code')
+    await takeBack()
+    return this.#opened(claims, secret, state, account, request)
+  }
+
+  async #opened(
+    claims: OpenedMail,
+    secret: MailSecret,
+    state: string,
+    account: Account | null,
+    request: FastifyRequest,
+  ): Promise<Shown> {
+    const isSame = async (now: Account | null) => (await this.stateOf(now, request)) === state
+    const isOpen = account === null ? this.resolved.signUp : await this.accepts(account, request)
+    if (!isOpen || !(await isSame(account))) throw loginExpired(changed)
+    const { id, email, began, exp } = claims
+    return {
+      id,
+      exp,
+      email,
+      account,
+      began,
+      started: performance.now() - Math.max(0, Date.now() - began),
+      // A second factor may follow.
+      once: { name: secret.sessionName(id), until: exp + stepTime + longestTolerance },
+      confirm: async () => {
+        if (!(await isSame(await this.#find(claims, request)))) throw loginExpired(changed)
+      },
+    }
+  }
+}

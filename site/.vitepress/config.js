@@ -76,18 +76,27 @@ const packedIndex = {
   async transform(code, id) {
     if (id === '/@localSearchIndexroot') {
       const { default: json } = await import(`data:text/javascript,${encodeURIComponent(code)}`)
-      return `export default ${JSON.stringify(deflateRawSync(json, { level: 9 }).toString('base64'))}`
+      const source = deflateRawSync(json, { level: 9 })
+      const file = this.emitFile({ type: 'asset', name: 'search-index.bin', source })
+      return `export default import.meta.ROLLUP_FILE_URL_${file}`
     }
     if (id !== '/@localSearchIndex') return null
     return `
+      import url from '@localSearchIndexroot'
       async function unpack() {
-        const { default: packed } = await import('@localSearchIndexroot')
-        const bytes = Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0))
-        const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate-raw'))
+        const { ok, status, body } = await fetch(url)
+        if (!ok) throw new Error('The index of the search: ' + status)
+        const stream = body.pipeThrough(new DecompressionStream('deflate-raw'))
         return { default: await new Response(stream).text() }
       }
       let unpacked
-      export default { root: () => (unpacked ??= unpack()) }`
+      export default {
+        root() {
+          unpacked ??= unpack()
+          unpacked.catch(() => (unpacked = undefined))
+          return unpacked
+        },
+      }`
   },
 }
 

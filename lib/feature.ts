@@ -74,6 +74,11 @@ export interface Feature {
   readonly givesMfa?: boolean | undefined
   /** Whether each of its logins may begin one session, which needs a store that knows `once`. */
   readonly beginsOnce?: boolean
+  /**
+   * Confirms such a login when a second factor has been shown.
+   * @param bound - that of its `once` @throws (rejects) ERR_AUTH_LOGIN_EXPIRED where the user has changed meanwhile
+   */
+  confirmLogin?(bound: string, request: FastifyRequest): Promise<void>
   /** Whether users log in by its means where the app has no passwords: with `login.passwords: false`. */
   readonly replacesPasswords?: boolean
   /** Whether its means alone let a user log in, as far as that is known. */

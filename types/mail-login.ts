@@ -39,7 +39,10 @@ export interface LogInMail extends MailLink {
   readonly sign: string
   /** The address of the client that has asked for the e-mail. Behind a proxy, it needs Fastify's `trustProxy`. */
   readonly address: string
-  /** The header `User-Agent` of that client, cut at 256 characters; empty if there was none. */
+  /**
+   * The header `User-Agent` of that client, cut at 256 characters; empty if there was none. A stranger may have written it:
+   * show a browser's name that it contains, and not the text.
+   */
   readonly userAgent: string
 }
 

@@ -1,20 +1,48 @@
+import { isSameService } from '../authenticators/shared-keys.js'
+import type { ResolvedOptions } from '../options/resolve.js'
 import { requireOptions } from '../options/check.js'
 import { wrongOption } from '../errors/errors.js'
 import { requireLogin } from '../login/needs.js'
 import { belowLogin, urlOf } from '../login/plugin-routes.js'
 import { StoredAccounts } from '../login/stored-accounts.js'
 import { noClaims } from '../login/token.js'
-import { mailLimits } from '../mail/limits.js'
+import { emailOf } from '../mail/email.js'
+import { mailLimits, type MailLimits } from '../mail/limits.js'
 import { Mails } from '../mail/mails.js'
 import { loginExpired } from '../tokens/step.js'
 import { CodeGuesses } from './guesses.js'
 import { mailLoginRoutes, shown } from './routes.js'
 import { codeInvalid, MailLoginTools } from './tools.js'
 import type { Body } from './handlers.js'
+import type { AccountValues } from '../../types/mail.js'
 import type { ResolvedMailLogin } from './options.js'
 import type { Feature, FeatureContext } from '../feature.js'
 
 export { resolve, schema } from './options.js'
+
+interface Counts {
+  readonly limits: MailLimits
+  readonly guesses: CodeGuesses
+}
+
+const counts = new WeakMap<
+  FeatureContext['root'],
+  (Counts & Pick<ResolvedOptions, 'userService'>)[]
+>()
+
+/** Registrations with the same users share them, or two would allow twice the guesses and the e-mails. */
+function sharedCounts({ root, options }: FeatureContext, make: () => Counts): Counts {
+  const all = counts.get(root) ?? []
+  counts.set(root, all)
+  const { userService } = options
+  const present = all.find((each) => isSameService(each.userService, userService))
+  if (present !== undefined) return present
+  const made = { ...make(), userService }
+  all.push(made)
+  return made
+}
+
+const canGetMail = ({ email }: AccountValues): boolean => email !== null && emailOf(email) !== null
 
 /** The option `mailLogin`: logins by an e-mail with a link and a code. @throws ERR_AUTH_OPTION */
 export function create(context: FeatureContext<ResolvedMailLogin>): Feature {
@@ -35,16 +63,22 @@ export function create(context: FeatureContext<ResolvedMailLogin>): Feature {
   const settings = { ...resolved, signUp, isOpen: isForAll, url }
   const route = urlOf(app, belowLogin(path, 'mail'))
   const quotas = { limits: others.limits, linkExpiry: resolved.expiresIn }
-  const limits = mailLimits(route, ['day'], quotas, options, log)
-  const guesses = new CodeGuesses(route, limits.ready)
+  const { limits, guesses } = sharedCounts(context, () => {
+    const made = mailLimits(route, [], quotas, options, log)
+    return { limits: made, guesses: new CodeGuesses(route, made.ready) }
+  })
   let tools: MailLoginTools
   return {
     name: 'mailLogin',
     beginsOnce: true,
     replacesPasswords: !hasPasswords,
+    confirmLogin(bound, request) {
+      const [email, state] = JSON.parse(bound) as [string, string]
+      return tools.confirm(email, state, request)
+    },
     letsIn(user) {
       const { values, hasPassword } = tools.accounts.accountOf(user, '')
-      return accept === undefined && Boolean(values.email) && (isForAll || hasPassword)
+      return accept === undefined && canGetMail(values) && (isForAll || hasPassword)
     },
     confirmations: [
       {
@@ -54,7 +88,7 @@ export function create(context: FeatureContext<ResolvedMailLogin>): Feature {
           const account = tools.accounts.accountOf(user, sub)
           // What fails is told where an e-mail is asked for.
           const accepts = () => tools.accepts(account, request).catch(() => false)
-          return Boolean(account.values.email) && accepts()
+          return canGetMail(account.values) && accepts()
         },
         proves: {
           body: shown,

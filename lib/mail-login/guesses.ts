@@ -44,10 +44,11 @@ export class CodeGuesses {
       await takeBack(request)
       return { limit: 'request', takeBack: () => takeBack() } as const
     }
-    const isTooMany = (await this.#add(address, day)) > mostOfAddress
-    if (isTooMany) await takeBack(address)
-    const limit = isTooMany ? ('address' as const) : null
-    return { limit, takeBack: () => takeBack(request, ...(isTooMany ? [] : [address])) }
+    if ((await this.#add(address, day)) > mostOfAddress) {
+      await takeBack(request, address)
+      return { limit: 'address', takeBack: () => takeBack() } as const
+    }
+    return { limit: null, takeBack: () => takeBack(request, address) } as const
   }
 
   async #add(key: string, seconds: number): Promise<number> {

@@ -1,7 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { isAuthenticationError } from '../errors/errors.js'
 import { finishLogin } from '../login/finish.js'
-import { noClaims } from '../login/token.js'
 import { shortened } from '../http/shortened.js'
 import { emailOf } from '../mail/email.js'
 import { loginExpired } from '../tokens/step.js'
@@ -38,23 +37,30 @@ async function accountOf(
 }
 
 export const ask: Handle = async (tools, body, request, reply, started) => {
-  const { mails, accounts, resolved } = tools
+  const { mails, resolved } = tools
   const { limits } = mails
   const email = await limits.requested(request, body.email)
-  const { asked, content } = tools.begin(email, started)
+  const by = limits.dayNames(request, email)
+  const { asked, content } = tools.begin(email, by, started)
   mails.later(reply, async () => {
     const found = await accountOf(tools, email, request)
     const account = found === 'rejected' ? null : found
     // It is made where none is sent, too, so that an unknown address takes as much work as a known one.
-    const made = content(await tools.stateOf(account, request))
+    const state = await tools.stateOf(account, request)
+    const made = content(state)
     if (found === 'rejected' || (account === null && !resolved.signUp)) return
-    const sub = account === null ? undefined : await accounts.subOf(account, request, noClaims)
-    const quotas = [limits.mailbox(email, sub), limits.daily(request, email)]
+    // What ends its e-mails ends the count of a mailbox too, or nobody could log in until they have expired.
+    const quotas = [limits.mailbox(email, state), ...limits.daily(by)]
     if (!(await mails.hasRoom(request, 'log-in', ...quotas))) return
     const to = account?.values.email ?? email
     const { ip, headers } = request
     const client = { address: shortened(ip, 64), userAgent: shortened(headers['user-agent'], 256) }
-    await mails.send(request, 'log-in', to, account?.user ?? null, { ...made, ...client })
+    await mails
+      .send(request, 'log-in', to, account?.user ?? null, { ...made, ...client })
+      .catch(async (error: unknown) => {
+        await limits.takeBack(...quotas)
+        throw error
+      })
   })
   void reply.code(202)
   return asked
@@ -67,10 +73,11 @@ export const finish: Handle = async (tools, { token, code }, request, reply) => 
   const { registration, mails } = tools
   // Each wrong code counts for the client, and none for its token: a right one is rejected by the fifth wrong one alone.
   const counted = { token: `${token} ${code}` }
-  const shown = await registration.attempts.counting({ isWrong }, counted, request, () =>
+  const counts = { isWrong, isAsked: code !== undefined }
+  const shown = await registration.attempts.counting(counts, counted, request, () =>
     tools.read(token, code, request),
   )
-  const { email, account: found, confirm, began, started, once } = shown
+  const { email, account: found, confirm, began, started, once, by, state } = shown
   const account = found ?? (await signUp(tools, shown, request))
   if (account === null) return null
   const login = { username: email, user: account.user, began, started, once }
@@ -79,8 +86,7 @@ export const finish: Handle = async (tools, { token, code }, request, reply) => 
     authentication: { amr: ['otp'] },
     ...(found && { confirm }),
   })
-  const sub = await tools.accounts.subOf(account, request, noClaims)
-  await mails.limits.forget(email, sub, request)
+  await mails.limits.forgetAll(mails.limits.mailbox(email, state), ...mails.limits.daily(by))
   return body
 }
 
@@ -91,14 +97,12 @@ async function signUp(
   request: FastifyRequest,
 ): Promise<Account | null> {
   const { accounts, registration, mails } = tools
-  const tries = mails.limits.link({ jti, exp })
-  if ((await mails.limits.count(tries)) > 0) throw loginExpired('it was used, or tried too often')
   // A store that is away now would leave an account whose e-mail has been used up.
   await registration.app.authn.sessions.list(email)
+  const tries = mails.limits.link({ jti, exp })
+  if ((await mails.limits.count(tries)) > 0) throw loginExpired('it was used, or tried too often')
   const account = { email, passwordHash: null }
-  const created = await accounts.create(account, request, (sub) =>
-    mails.limits.forget(email, sub, request),
-  )
+  const created = await accounts.create(account, request, async () => undefined)
   if (created === false) throw loginExpired('the address is taken')
   // Without this, it would make the account again after a deletion.
   await mails.limits.useUp(tries)

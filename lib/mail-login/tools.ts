@@ -3,6 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import { digestOf } from '../common/digest.js'
 import { askApp } from '../errors/ask.js'
 import { rejection } from '../errors/errors.js'
+import { noGuess } from '../login/proof.js'
 import { issuedAfter, noClaims } from '../login/token.js'
 import { StoredAccounts, type Account } from '../login/stored-accounts.js'
 import { loginExpired, stepTime, stepTokens, type StepKeys } from '../tokens/step.js'
@@ -26,6 +27,8 @@ interface Claims {
   readonly key: string
   /** When the e-mail was asked for, in milliseconds since 1970. */
   readonly began: number
+  /** Names the client that has asked: see `dayNames` of the limits. */
+  readonly by: readonly string[]
   /** Of the account: see `stateOf`. Only links have it: for a code, the user is looked up after the response. */
   readonly state?: string
 }
@@ -38,8 +41,10 @@ interface OpenedMail extends Claims {
 export interface Shown extends Pick<FinishedLogin, 'began' | 'started' | 'once'> {
   readonly id: string
   readonly exp: number
+  readonly by: readonly string[]
   readonly email: string
   readonly account: Account | null
+  readonly state: string
   /** @throws (rejects) ERR_AUTH_LOGIN_EXPIRED where the account has changed meanwhile */
   confirm(): Promise<void>
 }
@@ -78,12 +83,12 @@ export class MailLoginTools {
   }
 
   /** @param started - of the request, by the clock of `performance.now()` */
-  begin(email: string, started: number) {
+  begin(email: string, by: readonly string[], started: number) {
     const { url, expiresIn } = this.resolved
     const id = randomBytes(16).toString('base64url')
     const secret = this.#secrets.current()
     const began = Date.now() - Math.ceil(performance.now() - started)
-    const claims = { id, email, url, key: secret.name, began }
+    const claims = { id, email, url, key: secret.name, began, by }
     const make = (state?: string) =>
       this.#tokens.make({ ...claims, ...(state && { state }) }, expiresIn)
     const sign = signOf(id)
@@ -124,10 +129,10 @@ export class MailLoginTools {
     const secret = this.#secrets.named(claims.key)
     return claims.state === undefined
       ? this.#readCode(claims, secret, typed, left, request)
-      : this.#opened(claims, secret, claims.state, await this.#find(claims, request), request)
+      : this.#opened(claims, secret, claims.state, await this.#find(claims.email, request), request)
   }
 
-  #find({ email }: Claims, request: FastifyRequest): Promise<Account | null> {
+  #find(email: string, request: FastifyRequest): Promise<Account | null> {
     return this.accounts.find(email, request).catch(asUnknown(request))
   }
 
@@ -143,7 +148,7 @@ export class MailLoginTools {
     const { limit, takeBack } = await this.guesses.count(id, email, Math.ceil(left))
     if (limit === 'request') throw loginExpired('five wrong codes')
     const look = async () => {
-      const account = await this.#find(claims, request)
+      const account = await this.#find(email, request)
       return { account, state: await this.stateOf(account, request) }
     }
     const { account, state } = await look().catch(async (error: unknown) => {
@@ -151,7 +156,8 @@ export class MailLoginTools {
       throw error
     })
     const isRight = isSameCode(typed, secret.codeOf(id, state))
-    if (limit === 'address') throw codeInvalid('too many wrong codes for its address')
+    // A stranger has made them wrong, who must not end the request or the session of the user too.
+    if (limit === 'address') throw noGuess(codeInvalid('too many wrong codes for its address'))
     if (!isRight) throw codeInvalid('a wrong code')
     await takeBack()
     return this.#opened(claims, secret, state, account, request)
@@ -164,22 +170,32 @@ export class MailLoginTools {
     account: Account | null,
     request: FastifyRequest,
   ): Promise<Shown> {
-    const isSame = async (now: Account | null) => (await this.stateOf(now, request)) === state
+    const { id, email, by, began, exp } = claims
     const isOpen = account === null ? this.resolved.signUp : await this.accepts(account, request)
-    if (!isOpen || !(await isSame(account))) throw loginExpired(changed)
-    const { id, email, began, exp } = claims
+    if (!isOpen || (await this.stateOf(account, request)) !== state) throw loginExpired(changed)
     return {
       id,
       exp,
+      by,
       email,
       account,
+      state,
       began,
       started: performance.now() - Math.max(0, Date.now() - began),
       // A second factor may follow.
-      once: { name: secret.sessionName(id), until: exp + stepTime + longestTolerance },
-      confirm: async () => {
-        if (!(await isSame(await this.#find(claims, request)))) throw loginExpired(changed)
+      once: {
+        name: secret.sessionName(id),
+        until: exp + stepTime + longestTolerance,
+        bound: JSON.stringify([email, state]),
       },
+      confirm: () => this.confirm(email, state, request),
     }
+  }
+
+  /** @throws (rejects) ERR_AUTH_LOGIN_EXPIRED where the account of a state has changed meanwhile */
+  async confirm(email: string, state: string, request: FastifyRequest): Promise<void> {
+    const now = await this.#find(email, request)
+    const isSame = now !== null && (await this.stateOf(now, request)) === state
+    if (!isSame || !(await this.accepts(now, request))) throw loginExpired(changed)
   }
 }

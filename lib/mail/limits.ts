@@ -43,21 +43,24 @@ export function mailLimits(
   const { perRecipient, perAddress, window } = limits
   const memory = new Counters(window)
   const redis = throttle ? sharedCounters({ ...throttle, window }, log) : Promise.resolve(null)
+  const takeBack = async (...quotas: readonly Quota[]): Promise<void> => {
+    for (const { key } of quotas) memory.reward(key)
+    const counters = await redis
+    for (const { key } of quotas) await counters?.reward(key)
+  }
   /** @returns 0 if it was counted; where a limit is reached, it counts for none: milliseconds to wait */
   const count = async (...quotas: Quota[]): Promise<number> => {
-    // Counted in memory at once, so that simultaneous requests do not exceed a limit.
-    for (const { key, most } of quotas) {
-      const counted = memory.get(key)
-      if (counted !== null && counted.consumedPoints >= most) return counted.msBeforeNext
-    }
-    for (const { key, seconds } of quotas) memory.penalty(key, seconds)
+    // Counted in memory too, for when Redis does not answer. Otherwise Redis alone knows what others have counted or reset.
+    const here = quotas.map(({ key, seconds }) => memory.penalty(key, seconds))
     const counters = await redis
     for (const [at, { key, most, seconds }] of quotas.entries()) {
-      const counted = await counters?.penalty(key, seconds)
-      if (!counted || counted.consumedPoints <= most) continue
-      for (const other of quotas) if (other.key !== key) memory.reward(other.key)
-      for (const other of quotas.slice(0, at)) await counters?.reward(other.key)
-      return counted.msBeforeNext
+      const shared = await counters?.penalty(key, seconds)
+      if (shared) memory.set(key, shared.consumedPoints, shared.msBeforeNext)
+      if ((shared?.consumedPoints ?? Number(here[at])) <= most) continue
+      const wait = memory.get(key)?.msBeforeNext ?? 0
+      for (const other of quotas) memory.reward(other.key)
+      for (const other of quotas.slice(0, at + 1)) await counters?.reward(other.key)
+      return Math.max(1, wait)
     }
     return 0
   }
@@ -80,6 +83,12 @@ export function mailLimits(
     if (wait === 0) return
     throw rejection('auth.too-many-mails', { retryAfter: Math.max(1, Math.ceil(wait / 1000)) })
   }
+  const forgetAll = async (...quotas: readonly Quota[]): Promise<void> => {
+    const keys = quotas.map(({ key }) => key)
+    for (const key of keys) memory.delete(key)
+    const counters = await redis
+    if (counters !== null) await Promise.all(keys.map((key) => counters.delete(key)))
+  }
   return {
     count,
     request,
@@ -91,11 +100,16 @@ export function mailLimits(
     newMailbox: (address: string) => ({ ...recipient('new', address), most: 2 * perRecipient }),
     /** By client and host, since some send nothing: a stranger, maybe at another tenant, must not use up the owner's. */
     asked,
-    /** The most e-mails of a day to a mailbox that one client can request. */
-    daily: (request: FastifyRequest, address: string): Quota => {
-      const quota = asked('day', request, address)
-      return { ...quota, most: Math.ceil((perRecipient * 10) / 3), seconds: 86_400 }
-    },
+    /** The names of a client and a mailbox in {@link daily}. */
+    dayNames: ({ ip }: FastifyRequest, address: string): string[] =>
+      networksOf(ip).map((network) => digestOf(JSON.stringify([network, address])).slice(0, 16)),
+    /** Limits the e-mails of a day to a mailbox that one client can request. */
+    daily: (names: readonly string[]): Quota[] =>
+      names.map((name, at) => {
+        const most = widened(Math.ceil((perRecipient * 10) / 3), at)
+        return { key: `${path}:mails-day:${name}`, most, seconds: 86_400 }
+      }),
+    takeBack,
     ofUser: (kind: string, sub: string | number) => recipient(kind, String(sub)),
     /** Limits the uses of a link, for as long as it works with the longest `clockTolerance`. */
     link: ({ jti, exp }: { readonly jti: string; readonly exp: number }): Quota => {
@@ -121,10 +135,8 @@ export function mailLimits(
      */
     async forget(email: string, sub: string | number, by: FastifyRequest): Promise<void> {
       const asks = kinds.map((kind) => asked(kind, by, email))
-      const keys = [mailbox(email), mailbox(email, sub), ...asks].map(({ key }) => key)
-      for (const key of keys) memory.delete(key)
-      const counters = await redis
-      if (counters !== null) await Promise.all(keys.map((key) => counters.delete(key)))
+      await forgetAll(mailbox(email), mailbox(email, sub), ...asks)
     },
+    forgetAll,
   }
 }

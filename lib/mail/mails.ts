@@ -110,7 +110,7 @@ export class Mails {
 const address = /(?<![^\s<>"'(])[^\s<>"'(]+(?:@|%40)[^\s<>"',;)]+/g
 const token = /(?<![\w-])[\w-]{10,}(?:\.[\w-]+){2}/g
 
-const sixDigits = /(?<!\d)\d{6}(?!\d)/g
+const sixDigits = /(?<!\d)\d(?:[\s-]?\d){5}(?!\d)/g
 
 /** Errors of HTTP clients contain the link; messages may quote addresses, tokens and codes. An error may be its own cause. */
 function readable(error: unknown, depth = 5): object {

@@ -149,8 +149,17 @@ export class SecondFactorTools {
   async begin(request: FastifyRequest, reply: FastifyReply, shown: Shown): Promise<object> {
     const { sub: username, amr, started, began, replaces, once } = shown
     const authentication = { amr: [...new Set([...amr, 'otp', 'mfa'])] }
+    const confirmFirst = async (): Promise<void> => {
+      const { features } = this.registration
+      for (const each of features) if (once) await each.confirmLogin?.(once.bound, request)
+    }
+    await confirmFirst()
     const proved = await this.prove(shown, request)
-    const login = { ...proved, username, started, began, replaces, once, authentication }
+    const confirm = async (): Promise<void> => {
+      await confirmFirst()
+      await proved.confirm()
+    }
+    const login = { ...proved, confirm, username, started, began, replaces, once, authentication }
     return finishLogin(this.registration, request, reply, login)
   }
 }

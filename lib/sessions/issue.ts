@@ -57,10 +57,12 @@ export async function beginSession(
   const began = stored.now + 0.001 - (performance.now() - attempt.started) / 1000
   const { userRevocation: last } = stored
   const isRevoked = (): boolean => {
-    const [at = -Infinity, on = -Infinity] = tools.userRevocations.get(session.sub) ?? []
+    const own = tools.userRevocations.get(session.sub)
+    const [at = -Infinity, on = -Infinity] = own ?? []
     if (attempt.began === undefined ? at > attempt.started : on > attempt.began) return true
-    // For its own revocations this process compares its own, more exact clock.
-    return last !== null && last.by !== tools.instance && last.at > began
+    // For its own revocations this process compares its own, more exact clock, unless it has forgotten them.
+    const isOther = own === undefined || last?.by !== tools.instance
+    return last !== null && isOther && last.at > began
   }
   for (const each of stored.revoked) {
     tools.revocations.add(each.sid, tools.revocationTtl)

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest, LightMyRequestResponse as Response } from 'fastify'
-import { cookiesOf } from './log-in-with.js'
+import { sessionOf } from './log-in-with.js'
 import { mailAttacks } from './mail-login.js'
 import { statusProblemOf, type AttackReport } from './report.js'
 import { RouteAttacks, Stopped } from './route-attacks.js'
@@ -229,9 +229,3 @@ export async function accountAttacks(
 
 /** A password as long as an app can require, of all kinds of characters, and in no breach. */
 const newPassword = (): string => `aA1-${randomBytes(45).toString('base64url')}`
-
-/** Cookies, or an access token in a body of any form. */
-export function sessionOf(response: Response): Record<string, string> {
-  const cookie = cookiesOf(response)
-  return cookie ? { cookie } : { authorization: `Bearer ${/eyJ[\w.-]+/.exec(response.body)?.[0]}` }
-}

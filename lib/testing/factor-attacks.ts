@@ -1,7 +1,7 @@
 import { randomBytes, randomInt } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest, LightMyRequestResponse as Response } from 'fastify'
 import { isStored } from '../common/stored.js'
-import { sessionOf } from './account-attacks.js'
+import { sessionOf } from './log-in-with.js'
 import { testingOf } from './plugin.js'
 import { ours, RouteAttacks, Stopped } from './route-attacks.js'
 import { watchRequest, type Watched } from './watched.js'

@@ -143,7 +143,13 @@ function claimsOf(issuer: string, claims: object, asked: URLSearchParams): Recor
 }
 
 /** The cookies that a response has set, for a request. */
-export function cookiesOf({ cookies }: LightMyRequestResponse): string {
+function cookiesOf({ cookies }: LightMyRequestResponse): string {
   const kept = cookies.filter(({ maxAge }) => maxAge !== 0)
   return kept.map(({ name, value }) => `${name}=${value}`).join('; ')
+}
+
+/** Cookies, or an access token in a body of any form. */
+export function sessionOf(response: LightMyRequestResponse): Record<string, string> {
+  const cookie = cookiesOf(response)
+  return cookie ? { cookie } : { authorization: `Bearer ${/eyJ[\w.-]+/.exec(response.body)?.[0]}` }
 }

@@ -26,6 +26,8 @@ export interface Once {
   readonly name: string
   /** Seconds since 1970. */
   readonly until: number
+  /** What `confirm` compares, for `confirmLogin` of the feature where a second factor comes between. */
+  readonly bound: string
 }
 
 export interface LoginAttempt {

@@ -5,8 +5,8 @@ import { featureRoutes, type HandleOf } from '../login/feature-routes.js'
 import { besideLogin } from '../login/plugin-routes.js'
 import { requireAlive, requireOwnSession, requireProof } from '../login/proof.js'
 import type { Registration } from '../feature.js'
-import { isStorable } from './rules.js'
-import { waysLeft, type UserTools } from './tools.js'
+import { isStorable, waysLeft } from './rules.js'
+import type { UserTools } from './tools.js'
 import type { UserRow } from '../../types/users.js'
 
 interface Body {

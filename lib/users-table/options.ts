@@ -4,6 +4,7 @@ import { anyFunction, flag, optional, strict, text } from '../options/check.js'
 import * as Type from '@sinclair/typebox/type'
 import { withDefaults } from '../options/defaults.js'
 import { storeFactory } from '../stores/options.js'
+import { waysLeft } from './rules.js'
 import { userTableOf } from './table.js'
 import type { UserRow, UsersOptions, WaysIn } from '../../types/users.js'
 
@@ -55,9 +56,10 @@ export function resolve(given: UsersOptions) {
     byMail: false,
     /** Whether a user has neither an identity nor a passkey with which to log in, nor an address that is enough. */
     async hasNoWayIn(user: object): Promise<boolean> {
-      const { id, email } = user as UserRow
-      if (resolved.byMail && email !== null) return false
-      const { passkeys, issuers } = resolved.ways
+      const { id } = user as UserRow
+      const left = waysLeft(resolved.ways, resolved.byMail, user as UserRow)
+      if (left === null) return false
+      const { passkeys, issuers } = left
       const identities = await table.ask((store) => store.identities(id))
       if (identities.some(({ issuer }) => issuers.includes(issuer))) return false
       return !passkeys || (await table.ask((store) => store.passkeys(id))).length === 0

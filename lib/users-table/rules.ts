@@ -1,4 +1,6 @@
 import { controlCharacter } from '../http/authorization.js'
+import { emailOf } from '../mail/email.js'
+import type { UserRow, WaysIn } from '../../types/users.js'
 
 const isText = (value: unknown, least: number, most: number): value is string =>
   typeof value === 'string' &&
@@ -33,3 +35,7 @@ const own = new Set(['id', 'email', 'password', 'secondfactor', 'disabledat', 'c
 /** Whether a name is that of a column that the package defines, however it is spelled. */
 export const isOwnColumn = (name: string): boolean =>
   own.has(name.toLowerCase().replace(/[_-]/g, ''))
+
+/** See {@link WaysIn}; null where no identity or passkey is the last way in. */
+export const waysLeft = (ways: WaysIn, byMail: boolean, { email }: Pick<UserRow, 'email'>) =>
+  byMail && email !== null && emailOf(email) === email ? null : ways

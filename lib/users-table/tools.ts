@@ -43,10 +43,6 @@ export const waysOf = ({ login, passkeys, loginWith = {} }: AuthnOptions): WaysI
 export const hasMailLogin = ({ mailLogin }: AuthnOptions): boolean =>
   mailLogin !== undefined && (mailLogin === true || mailLogin.accept === undefined)
 
-/** See {@link WaysIn}; null where no identity or passkey is the last way in. */
-export const waysLeft = (ways: WaysIn, byMail: boolean, { email }: Pick<UserRow, 'email'>) =>
-  byMail && email !== null ? null : ways
-
 export class UserTools {
   readonly #registration: string
 

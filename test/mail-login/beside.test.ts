@@ -88,7 +88,9 @@ t.test('a second factor is asked for, and one e-mail makes one session', async (
 
 t.test('what is revoked or changed between an e-mail and a code of the app counts', async (t) => {
   const clock = stepClock(t)
-  const { enable, asked, post, send, app, stored } = await besideApp(t)
+  let isAccepted = true
+  const mailLogin = { accept: () => isAccepted }
+  const { enable, asked, post, send, app, stored } = await besideApp(t, { mailLogin })
   const { secret } = await enable()
   const half = async () => {
     clock.advance(60)
@@ -102,6 +104,15 @@ t.test('what is revoked or changed between an e-mail and a code of the app count
   const revoked = await half()
   await app.authn.sessions.revoke({ sub: 1 })
   t.equal(await finish(revoked), '401 ERR_AUTH_INVALID_CREDENTIALS')
+  const moved = await half()
+  const { email } = stored()
+  stored().email = 'moved@example.com'
+  t.equal(await finish(moved), expired)
+  stored().email = email
+  const rejected = await half()
+  isAccepted = false
+  t.equal(await finish(rejected), expired)
+  isAccepted = true
   const changed = await half()
   stored().password = null
   t.equal(await finish(changed), expired)
@@ -188,6 +199,11 @@ t.test('a passkey is not the last way in of a user who may log in by an e-mail',
     const added = await post('/passkeys', { token, response: browser().create(publicKey) }, session)
     stored().password = null
     const { id } = added.json<{ id: string }>()
+    const { email } = stored()
+    stored().email = '"a b"@example.com'
+    const last = await send('/passkeys/remove', { id }, session)
+    t.equal(last, '409 ERR_AUTH_PASSKEY_LAST', 'no e-mail reaches it')
+    stored().email = email
     t.equal(await send('/passkeys/remove', { id }, session), answer)
   }
 })

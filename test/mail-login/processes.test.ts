@@ -49,6 +49,12 @@ for (const sessions of ['redis', 'sql']) {
     const { rows } = await pool.query('select email, password from users')
     t.strictSame(rows, [{ email: dora, password: null }])
 
+    for (let turn = 0; turn < 5; turn += 1) {
+      const { mail } = await ask(dora)
+      const answer = await other.ask(finish, { token: mail.token })
+      t.equal(answer, '200 tokens', 'a login at one ends the counts of both')
+    }
+
     const { token, mail } = await ask(dora)
     const guesses = Array.from({ length: 20 }, (_, at) => ({
       token,

@@ -204,7 +204,6 @@ t.test(
     })
     for (const url of ['forgot', 'reset', 'set', 'change'])
       t.equal((await post(`/password/${url}`, {})).statusCode, 404, url)
-    app.addHook
     await app.authn.accounts.invite(dora, { lang: 'en' } as never)
     const { token = '' } = sent.splice(0)[0] ?? {}
     const response = await post('/sign-up/finish', { token })

@@ -74,16 +74,21 @@ const pauses = {
   forgetUsed: 30_000,
 } as const
 
-/** Makes a function that deletes what is due. It never rejects: the next call, or another process, repeats what failed. */
-export function sqlUpkeep(rows: RowsOf, prefix: string): () => Promise<void> {
+/**
+ * Makes a function that deletes what is due. It never rejects: the next call, or another process, repeats what failed.
+ * @param usesOnce - whether there is a table for `once`
+ */
+export function sqlUpkeep(rows: RowsOf, prefix: string, usesOnce: () => boolean) {
   const statements = upkeepStatements(prefix)
   const next = new Map<string, number>()
-  return async () => {
+  return async (): Promise<void> => {
     for (const what of Object.keys(pauses) as (keyof typeof pauses)[]) {
+      // Tables of an earlier version lack that of `once`.
+      if (what === 'forgetUsed' && !usesOnce()) continue
       const now = performance.now()
       if (now < (next.get(what) ?? 0)) continue
       next.set(what, now + pauses[what])
-      // The poll for revocations reports a failing store. The last table is missing where no option needed it.
+      // The poll for revocations reports a failing store.
       const [row] = await rows(statements[what], [batch]).catch(() => [])
       if (Number(row?.count) === batch) next.set(what, now)
     }

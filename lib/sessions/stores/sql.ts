@@ -38,7 +38,8 @@ function storeOver(rows: RowsOf, prefix: string, name: string): SessionStore {
   const statements = sqlStatements(prefix)
   const run = (statement: keyof typeof statements, ...params: SqlParams): Promise<readonly Row[]> =>
     rows(statements[statement], [name, ...params])
-  const upkeep = sqlUpkeep(rows, prefix)
+  let usesOnce = false
+  const upkeep = sqlUpkeep(rows, prefix, () => usesOnce)
   const poller = revocationPoller(async (since) => {
     const found = await run('revocations', since ?? '0')
     void upkeep()
@@ -84,6 +85,7 @@ function storeOver(rows: RowsOf, prefix: string, name: string): SessionStore {
     watch: (watcher) => poller.start(watcher),
     close: async () => poller.stop(),
     async requireOnce() {
+      usesOnce = true
       await run('probeOnce').catch((error: Error) => {
         // Others are logged: a database may come later than the app.
         if (Object(error.cause).code !== '42P01') return

@@ -28,7 +28,7 @@ export class CodeGuesses {
   /**
    * Counts a guess before it is checked, so that simultaneous ones do not exceed a limit.
    * @param seconds - for which the request works
-   * @returns which limit is reached, and a function that takes the guess back
+   * @returns which limit is reached, or a function that takes the guess back
    */
   async count(id: string, email: string, seconds: number) {
     const request = `${this.path}:code:${id}`
@@ -36,17 +36,18 @@ export class CodeGuesses {
     const takeBack = async (...keys: string[]): Promise<void> => {
       for (const key of keys) {
         const counted = this.#counts.get(key)
+        // There was no room for it.
         if (counted !== undefined) counted.wrong -= 1
         await (await this.redis)?.reward(key)
       }
     }
     if ((await this.#add(request, seconds)) > mostOfRequest) {
       await takeBack(request)
-      return { limit: 'request', takeBack: () => takeBack() } as const
+      return { limit: 'request' } as const
     }
     if ((await this.#add(address, day)) > mostOfAddress) {
       await takeBack(request, address)
-      return { limit: 'address', takeBack: () => takeBack() } as const
+      return { limit: 'address' } as const
     }
     return { limit: null, takeBack: () => takeBack(request, address) } as const
   }

@@ -145,8 +145,11 @@ export class MailLoginTools {
   ): Promise<Shown> {
     if (typed === undefined || !this.resolved.code) throw loginExpired('no code')
     const { id, email } = claims
-    const { limit, takeBack } = await this.guesses.count(id, email, Math.ceil(left))
-    if (limit === 'request') throw loginExpired('five wrong codes')
+    const counted = await this.guesses.count(id, email, Math.ceil(left))
+    if (counted.limit === 'request') throw loginExpired('five wrong codes')
+    // A stranger has made them wrong, who must not end the request or the session of the user too.
+    if (counted.limit !== null) throw noGuess(codeInvalid('too many wrong codes for its address'))
+    const { takeBack } = counted
     const look = async () => {
       const account = await this.#find(email, request)
       return { account, state: await this.stateOf(account, request) }
@@ -156,8 +159,6 @@ export class MailLoginTools {
       throw error
     })
     const isRight = isSameCode(typed, secret.codeOf(id, state))
-    // A stranger has made them wrong, who must not end the request or the session of the user too.
-    if (limit === 'address') throw noGuess(codeInvalid('too many wrong codes for its address'))
     if (!isRight) throw codeInvalid('a wrong code')
     await takeBack()
     return this.#opened(claims, secret, state, account, request)

@@ -78,6 +78,37 @@ t.test('a user whom the app rejects gets no e-mail, also where unknown addresses
   t.match(await app.finish({ token: other.token, code: other.mail.code }), /^40[13]/)
 })
 
+t.test('codes are made with the first key, and accepted with all', async (t) => {
+  const [old, key] = [
+    'an old secret of the tests, of 44 bytes: 0123',
+    'a new secret of the tests, of 44 bytes: 4567',
+  ]
+  const [before, during, after, derived] = [
+    await mailApp(t, { key: old }),
+    await mailApp(t, { key: [key, old] }),
+    await mailApp(t, { key }),
+    await mailApp(t),
+  ]
+  const { token, mail } = await before.asked()
+  t.equal(await after.finish({ token, code: mail.code }), expired)
+  t.equal(await after.finish({ token: mail.token }), expired)
+  t.equal(await derived.finish({ token: mail.token }), expired)
+  t.equal(await during.finish({ token, code: mail.code }), '200 tokens')
+  const next = await during.asked()
+  t.equal(await after.finish({ token: next.token, code: next.mail.code }), '200 tokens')
+})
+
+t.test('a look-up that fails behind the response is logged, and sends nothing', async (t) => {
+  const away = new AuthenticationError('auth.overloaded', { code: 'ERR_AUTH_OVERLOADED' })
+  for (const error of [new Error('the database is away'), away]) {
+    const findByUsername = () => Promise.reject(error)
+    const app = await mailApp(t, { signUp: true }, { userService: { findByUsername } })
+    t.match(await app.ask(), { sign: String })
+    t.strictSame(await app.mails(), [])
+    t.match(app.lines.join(''), /"level":50.*"authenticator":"mail"/)
+  }
+})
+
 t.test('without codes, an e-mail has its link alone', async (t) => {
   const { asked, finish } = await mailApp(t, { code: false })
   const { token, mail } = await asked()

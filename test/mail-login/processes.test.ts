@@ -3,9 +3,10 @@
 import t from 'tap'
 import { sqlSchema } from '../../lib/sessions/stores/sql-schema.js'
 import type { AccountMail } from '../../lib/index.js'
+import { Redis } from 'ioredis'
 import { accountsTable } from '../helpers/accounts.js'
 import { bodyOf } from '../helpers/client.js'
-import { expired, otherCode, wrong, type LogInMail } from '../helpers/mail-login.js'
+import { expired, mailApp, otherCode, wrong, type LogInMail } from '../helpers/mail-login.js'
 import { postgresServer } from '../helpers/postgres-server.js'
 import { startProcess } from '../helpers/processes.js'
 import { unlessFound } from '../helpers/programs.js'
@@ -67,3 +68,36 @@ for (const sessions of ['redis', 'sql']) {
     t.equal(await other.ask(finish, { token: mail.token }), '200 tokens')
   })
 }
+
+t.test('limits are in Redis while it is there', { skip: unlessFound('Redis') }, async (t) => {
+  const server = await redisServer(t)
+  const redis = new Redis(server.port, '127.0.0.1')
+  t.teardown(() => redis.disconnect())
+  let isDown = true
+  const sent: AccountMail[] = []
+  const sendMail = (mail: AccountMail) => {
+    if (isDown) throw new Error('SMTP is down')
+    sent.push(mail)
+  }
+  const throttle = { redis, keyPrefix: 'shop' }
+  const { app, ask, finish } = await mailApp(
+    t,
+    { signUp: true },
+    { throttle },
+    { sendMail, limits: {} },
+  )
+  const asked = async (email?: string) => {
+    await ask(email)
+    await app.authn.accounts.settled()
+    return sent.splice(0).map(({ token = '' }) => token)
+  }
+  for (let turn = 0; turn < 5; turn += 1) t.strictSame(await asked(), [], 'none is counted')
+  isDown = false
+  const tokens = [await asked(), await asked(), await asked(), await asked()].flat()
+  t.equal(tokens.length, 3)
+  t.equal(await finish({ token: tokens[0] }), '200 tokens')
+  t.equal((await asked()).length, 1, 'the count has ended')
+  const [token] = await asked('dora@example.com')
+  t.equal(await finish({ token }), '200 tokens')
+  t.equal(await finish({ token }), expired)
+})

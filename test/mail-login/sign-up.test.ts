@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap'
 import { authn, type AccountMail, type AuthnOptions } from '../../lib/index.js'
 import { memoryUsers } from '../../lib/users-table/index.js'
-import { newPassword } from '../helpers/accounts.js'
+import { accountsOver, newPassword, type AccountUser } from '../helpers/accounts.js'
 import { bearer, cost, fastify, secret } from '../helpers/app.js'
 import { bodyOf, clientOver } from '../helpers/client.js'
 import { expired, mailApp, wrong, type LogInMail } from '../helpers/mail-login.js'
@@ -89,6 +89,30 @@ t.test('without `signUp`, unknown addresses get no e-mail', async (t) => {
   t.equal(await finish({ token: mail.token }), expired)
 })
 
+t.test(
+  'an account that is not found yet, or that `accept` rejects, is not logged in',
+  async (t) => {
+    const table: AccountUser[] = [{ id: 1, email: 'alice@example.com', password: null }]
+    let isBehind = true
+    const users = accountsOver(table)
+    const findByUsername = async (name: string | number) =>
+      isBehind && name === dora ? undefined : users.findByUsername(name)
+    const functions = { create: users.create, update: users.update }
+    const userService = { findByUsername } as AuthnOptions['userService']
+    const late = await mailApp(t, open, { userService }, functions)
+    const { mail } = await late.asked(dora)
+    t.equal(await late.finish({ token: mail.token }), '204')
+    isBehind = false
+    const again = await late.asked(dora)
+    t.equal(await late.finish({ token: again.mail.token }), '200 tokens')
+
+    const rejecting = await mailApp(t, { signUp: true, accept: () => false })
+    const { token } = (await rejecting.asked(dora)).mail
+    t.equal(await rejecting.finish({ token }), expired)
+    t.equal(rejecting.table.length, 4)
+  },
+)
+
 /** A whole app without passwords. */
 async function withoutPasswords(t: Test, more: object = {}) {
   const sent: AccountMail[] = []
@@ -159,6 +183,19 @@ t.test('a user who is disabled meanwhile is not let in', async (t) => {
     401,
     'revoked since',
   )
+})
+
+t.test('a user whom an e-mail logs in gets no link to a first password', async (t) => {
+  const login = {}
+  const { app, post, logIn, sent } = await withoutPasswords(t, { login })
+  t.equal((await post('/login/mail', { email: dora })).statusCode, 202)
+  await app.authn.accounts.settled()
+  t.strictSame(sent.splice(0), [], 'sign-up needs a password here')
+  await app.authn.users.create({ email: dora }, null)
+  t.equal((await logIn()).statusCode, 200)
+  await post('/password/forgot', { email: dora })
+  await app.authn.accounts.settled()
+  t.match(sent, [{ kind: 'no-password' }])
 })
 
 t.test('accounts at providers and passkeys are not the last way in beside an e-mail', async (t) => {

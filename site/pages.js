@@ -184,12 +184,18 @@ const excerptOf = (texts) =>
     ? `${texts.slice(0, 4).join(' · ')} · ${texts.length - 4} more`
     : texts.join(' · ')
 
-/** The lines of the first sample of the README, as far as its first route. */
-function sampleOf(readme) {
-  const [, code = ''] = /^```ts\n([^]*?)^```$/m.exec(readme) ?? []
-  const lines = code.trimEnd().split('\n')
-  const end = lines.findIndex((line) => line.startsWith('app.get('))
-  return lines.slice(0, end === -1 ? undefined : end + 1).join('\n')
+/** The first sample of the README, and what it prints. */
+const sampleOf = (readme) => /^```ts\n[^]*?^```\n+```text\n[^]*?^```$/m.exec(readme)?.[0] ?? ''
+
+/** What docs/README.md says that an app can add: the rows of its table, each with its first link. */
+function featureRow() {
+  const [, table = ''] = /^\| What you add .*\n\|.*\n((?:\|.*\n)*)/m.exec(read(index)) ?? []
+  return [...table.matchAll(/^\| (.*?) +\|.*?\]\(([^)#]*)(#[^)]*)?\)/gm)].map(
+    ([, text, link, hash = '']) => ({
+      text: plain(text),
+      link: `/${placeOf(posix.join(posix.dirname(index), link))}.html${hash}`,
+    }),
+  )
 }
 
 /** The first page: what the README says first, its sample, and the links of docs/README.md. */
@@ -217,7 +223,8 @@ async function homePage(render) {
   ]
   return frontMatter({
     layout: 'home',
-    sample: await render(`\`\`\`ts\n${sampleOf(readme)}\n\`\`\``),
+    sample: await render(sampleOf(readme)),
+    row: featureRow(),
     hero: {
       name: titleOf(readme),
       text: first.replace(/\.$/, ''),

@@ -10,7 +10,15 @@ const wanted = {
   roles: ['guides/access', 'guides/users'],
   admin: 'guides/users',
   'ban user': 'guides/users',
+  'block user': 'guides/users',
   'list users': 'guides/users',
+  'login as customer': 'guides/impersonation',
+  'file upload': 'guides/other-plugins',
+  'qr code': 'guides/second-factor',
+  'change password': 'guides/accounts',
+  'change secret': 'guides/deployment',
+  'test a protected route': 'guides/testing',
+  'session list': 'guides/log-out',
   tenant: 'guides/tenants',
   'multi-tenant': 'guides/tenants',
   'Next.js': 'guides/where-it-runs',
@@ -42,6 +50,15 @@ const wanted = {
 
 /** How long the first result of a page that was just opened may take, in milliseconds. */
 const patience = 1000
+/** The same on a slow line, which brings 1.6 Mbit/s, of a server that does not compress. */
+const slowPatience = 2000
+const slowLine = {
+  offline: false,
+  latency: 100,
+  downloadThroughput: 200_000,
+  uploadThroughput: 94_000,
+}
+const fastLine = { offline: false, latency: 0, downloadThroughput: -1, uploadThroughput: -1 }
 const input = '#localsearch-input'
 const result = '.results a.result'
 
@@ -56,6 +73,25 @@ async function firstResult(page, origin) {
   await page.fill(input, 'csrf')
   await page.waitForSelector(result)
   return Date.now() - begin
+}
+
+/** On a slow line: the milliseconds until there is a result, and what is said before. */
+async function onSlowLine(page, origin) {
+  const devtools = await page.context().newCDPSession(page)
+  await devtools.send('Network.enable')
+  await devtools.send('Network.clearBrowserCache')
+  await devtools.send('Network.emulateNetworkConditions', slowLine)
+  await page.goto(`${origin}/guides/cookies.html`, { waitUntil: 'load' })
+  await page.evaluate(() => sessionStorage.clear())
+  const begin = Date.now()
+  await page.click('.DocSearch-Button')
+  const said = await page.textContent('.search-status')
+  await page.fill(input, 'csrf')
+  await page.waitForSelector(result)
+  const time = Date.now() - begin
+  await devtools.send('Network.emulateNetworkConditions', fastLine)
+  await devtools.detach()
+  return { time, said }
 }
 
 async function pagesFor(page, word) {
@@ -75,6 +111,12 @@ export async function searchProblems(page, origin) {
   console.log(`search: the first result after ${times.join(', ')} ms`)
   const problems = []
   if (Math.min(...times) > patience) problems.push(`the first result took ${Math.min(...times)} ms`)
+  const slow = []
+  for (let at = 0; at < 3; at++) slow.push(await onSlowLine(page, origin))
+  const slowest = Math.min(...slow.map(({ time }) => time))
+  console.log(`… on a slow line after ${slow.map(({ time }) => time).join(', ')} ms`)
+  if (slowest > slowPatience) problems.push(`on a slow line, the first result took ${slowest} ms`)
+  if (slow.some(({ said }) => said === '')) problems.push('nothing is said while the search loads')
   for (const [word, guides] of Object.entries(wanted)) {
     const found = await pagesFor(page, word)
     for (const guide of [guides].flat()) {

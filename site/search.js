@@ -2,7 +2,7 @@
 import { read } from './pages.js'
 
 const index = 'docs/README.md'
-const heading = /<h([1-6])[^>]*>(.*?)<a[^>]* href="#(.*?)"[^>]*>.*?<\/a><\/h\1>/gis
+const heading = /<h([1-6])[^>]*>(.*?)<a[^>]* href="#(.*?)"[^>]*>.*?<\/a><\/h\1>/is
 const textOf = (html) => html.replaceAll(/<[^>]*>/g, '')
 
 /**
@@ -18,29 +18,28 @@ for (const line of read(index).split('\n')) {
   }
 }
 
-/** Pages of which only the headings are found: the API, whose guides say the same, and what is not for users. */
+/** Pages of which only the titles are found: the API, whose guides say the same, and what is not for users. */
 const isBrief = (file) =>
   /\/\.pages\/(?:api|bench|test)\/|\/\.pages\/(?:all-pages|changelog|contributing)\.md$/.test(file)
 
-function headingsOf(html) {
-  let page = ''
-  return [...html.matchAll(heading)].map(([, level, title, anchor]) => {
-    const name = textOf(title).trim()
-    const titles = level === '1' ? [name] : [page, name]
-    if (level === '1') page = name
-    return { anchor, titles, text: '' }
-  })
+function titleOf(html) {
+  const [, , title = '', anchor] = heading.exec(html) ?? []
+  return [{ anchor, titles: [textOf(title).trim()], text: '' }]
 }
 
 export const localSearch = {
   provider: 'local',
   options: {
     miniSearch: {
-      _splitIntoSections: (file, html) => (isBrief(file) ? headingsOf(html) : undefined),
+      _splitIntoSections: (file, html) => (isBrief(file) ? titleOf(html) : undefined),
       options: {
-        // It runs in the browser too, so it can use nothing that stands outside of it.
+        // Both run in the browser too, so they can use nothing that stands outside of them.
+        tokenize: (text) => text.split(/[\p{Z}\p{P}\p{S}\n\r]+/u),
+        // Words that stand on nearly every page tell none of them from the others.
         processTerm: (term) =>
-          /^(?:an?|and|are|as|at|by|for|from|in|is|it|its|of|on|or|that|the|to|with)$/i.test(term)
+          /^(?:after|all|also|an?|and|another|app|are|as|at|await|be|before|but|by|can|const|do|does|each|for|from|has|have|if|in|is|it|its|new|no|not|of|on|one|only|or|other|own|so|such|that|the|their|them|then|they|this|to|what|when|which|with|without|you|your)$/i.test(
+            term,
+          )
             ? null
             : term.toLowerCase(),
         fields: ['title', 'titles', 'text', 'words'],

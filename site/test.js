@@ -145,6 +145,8 @@ async function tryPages(page, origin) {
     complaints.length = 0
     const problems = []
     await page.goto(`${origin}/${file}`, { waitUntil: 'load' })
+    // As wide as a desk: this is the last screen, and the one that a page begins with.
+    if (!(await showsPlace(page))) problems.push('the sidebar does not show the entry of the page')
     // Pages of one folder have the same colours.
     const isInEach = positionals.length > 0 || isFirst(`colours of ${path.dirname(file)}`)
     for (const colorScheme of isInEach ? schemes : ['light']) {
@@ -159,12 +161,36 @@ async function tryPages(page, origin) {
           ),
         }))
         if (width > viewport.width) problems.push(`${name}: ${width} pixels wide`)
+        if (name === 'phone' && (await wideTables(page)) > 0) problems.push('phone: a wide table')
         if (isCut) problems.push(`${name}: the sample is cut off`)
         await takePicture(page, file, `${name}-${colorScheme}`)
       }
     }
     // The page of what is not found is sent with any address.
     tell(`${file} in Chromium`, [...problems, ...complaints])
+  }
+}
+
+/** How many tables do not fit their box. */
+async function wideTables(page) {
+  return page.$$eval(
+    '.vp-doc table',
+    (all) => all.filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth).length,
+  )
+}
+
+/** Whether the entry of the page in the sidebar, if there is one, is in sight. A script scrolls to it. */
+async function showsPlace(page) {
+  const isShown = () => {
+    const entry = document.querySelector('.VPSidebarItem.is-link.is-active')
+    const { top, bottom } = entry?.getBoundingClientRect() ?? { top: 64, bottom: 64 }
+    return top >= 64 && bottom <= innerHeight
+  }
+  try {
+    await page.waitForFunction(isShown, null, { timeout: 10_000 })
+    return true
+  } catch {
+    return false
   }
 }
 

@@ -256,6 +256,16 @@ t.test('the README has the install and its first 200 on its first 25 lines', asy
   t.match(first, / 200 /)
 })
 
+t.test('the README names all options', async (t) => {
+  const reference = readPage('docs/reference/options.md')
+  const options = [...reference.matchAll(/^## `(\w+)`$/gm)].map(([, name]) => name)
+  const [, table = ''] = /^## Options$([^]*?)^## /m.exec(readPage('README.md')) ?? []
+  const rows = table.split('\n').map((line) => line.split('|')[1] ?? '')
+  const named = rows.flatMap((cell) => [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name))
+  t.strictSame(new Set(named), new Set(options))
+  t.equal(named.length, options.length)
+})
+
 t.test('docs/README.md and options.md link to pages by their titles', async (t) => {
   const labelled = ['docs/README.md', 'docs/reference/options.md'].flatMap((page) =>
     readPage(page)

@@ -20,15 +20,20 @@ interface Row {
   readonly [detail: string]: unknown
 }
 
-const insert = `insert into audit_log (event, registration, sub, address, details)
-values ($1, $2, coalesce($3, (select id::text from users where email = lower($6))), $4, $5)`
 const idOf = (user: object | undefined) => (user as { id: number } | undefined)?.id
 
-/** Writes a row for each event. Call it once in each process; what it returns ends it, when all rows are written. */
+/**
+ * Writes a row for each event. Call it once in each process; what it returns ends it, when all rows are written.
+ *
+ * @param users - your table of users: with the option `users`, `shop_users` for the prefix `shop`
+ */
 export function writeAuditLog(
   query: Query,
   onError: (error: unknown) => void,
+  users = 'users',
 ): () => Promise<unknown> {
+  const insert = `insert into audit_log (event, registration, sub, address, details)
+  values ($1, $2, coalesce($3, (select id::text from ${users} where email = lower($6))), $4, $5)`
   const pending = new Set<Promise<unknown>>()
   const stops: (() => void)[] = []
   const throttled = new Set<string>()

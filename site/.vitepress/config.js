@@ -1,3 +1,4 @@
+import { deflateRawSync } from 'node:zlib'
 import { defineConfig } from 'vitepress'
 import { entryPoints, otherPages, read, sections, sourceOf, titles } from '../pages.js'
 import { localSearch } from '../search.js'
@@ -37,12 +38,67 @@ const versions = address && {
   ],
 }
 
+/** Gives the cells of tables the names of their columns, and marks words of code, which must not break. */
+function labelCells(tokens) {
+  let labels = []
+  let column = 0
+  for (const [at, { type }] of tokens.entries()) {
+    if (type === 'table_open') labels = []
+    if (type === 'tr_open') column = 0
+    if (type !== 'th_open' && type !== 'td_open') continue
+    const content = tokens[at + 1]
+    if (type === 'th_open') labels.push(content.content.replaceAll('`', ''))
+    else {
+      tokens[at].attrSet('data-label', labels[column] ?? '')
+      column++
+      for (const child of content.children ?? [])
+        if (child.type === 'code_inline' && !child.content.includes(' '))
+          child.attrSet('class', 'word')
+    }
+  }
+}
+
 /** As GitHub makes them, so that a link works in both places. */
 const slugify = (text) =>
   text
     .toLowerCase()
     .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
     .replaceAll(' ', '-')
+
+/**
+ * Packs the index of the search, because not every server of files compresses: VitePress makes `@localSearchIndexroot`,
+ * whose default is the index as JSON, and `@localSearchIndex`, which imports it.
+ */
+const packedIndex = {
+  name: 'packed-index',
+  enforce: 'post',
+  apply: 'build',
+  async transform(code, id) {
+    if (id === '/@localSearchIndexroot') {
+      const { default: json } = await import(`data:text/javascript,${encodeURIComponent(code)}`)
+      const source = deflateRawSync(json, { level: 9 })
+      const file = this.emitFile({ type: 'asset', name: 'search-index.bin', source })
+      return `export default import.meta.ROLLUP_FILE_URL_${file}`
+    }
+    if (id !== '/@localSearchIndex') return null
+    return `
+      import url from '@localSearchIndexroot'
+      async function unpack() {
+        const { ok, status, body } = await fetch(url)
+        if (!ok) throw new Error('The index of the search: ' + status)
+        const stream = body.pipeThrough(new DecompressionStream('deflate-raw'))
+        return { default: await new Response(stream).text() }
+      }
+      let unpacked
+      export default {
+        root() {
+          unpacked ??= unpack()
+          unpacked.catch(() => (unpacked = undefined))
+          return unpacked
+        },
+      }`
+  },
+}
 
 export default defineConfig({
   lang: 'en',
@@ -55,6 +111,9 @@ export default defineConfig({
   cacheDir: '.cache',
   head: [['link', { rel: 'icon', href: `${process.env.SITE_BASE ?? '/'}logo.svg` }]],
   metaChunk: true,
+  // On a slow line, the pages of all links in sight would come before the index of the search.
+  router: { prefetchLinks: false },
+  vite: { plugins: [packedIndex] },
   // "Edit this page" opens the Markdown file of the page. Pages made of code have none, and no previous and next page.
   transformPageData({ relativePath, frontmatter }) {
     const filePath = sourceOf(relativePath)
@@ -70,6 +129,7 @@ export default defineConfig({
     anchor: { slugify },
     config(md) {
       const { text, image } = md.renderer.rules
+      md.core.ruler.push('cells', ({ tokens }) => labelCells(tokens))
       md.renderer.rules.text = (...given) => text(...given).replaceAll('{{', '&#123;&#123;')
       // Of each diagram, style.css shows the picture in the colours of the page.
       md.renderer.rules.image = (tokens, at, ...given) => {

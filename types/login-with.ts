@@ -106,7 +106,7 @@ export interface LoginProviderOptions<Stored extends object = StoredUser> {
    * function that returns them. Those that the plugin sets itself are not allowed, nor is `max_age` beside `oauth2`.
    *
    * A browser can change all of them. The plugin checks `auth_time` against a `max_age` that is written here; with one of
-   * a function, `username` has to check `claims.auth_time` itself.
+   * a function, `username` or `claims` has to check `auth_time` itself.
    */
   authorizationParams?:
     | Readonly<Record<string, string>>

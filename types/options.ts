@@ -40,7 +40,7 @@ type DefaultField<Stored extends object> = StoredUser extends Stored ? 'password
 /** The sources of the scopes and roles of a user, for marks that require them. */
 export interface AccessOptions {
   /**
-   * Scopes that a user has. Called at most once for a request, and only if the mark requires a scope. Default: the
+   * Scopes that a user has. Called at most once for the mark of a request, and only if it requires a scope; `grantsOf()` calls it again. Default: the
    * claim `scope` of the token, or else `scp`.
    *
    * @param user - what `request.user` shows
@@ -49,8 +49,8 @@ export interface AccessOptions {
    */
   scopesOf?: ((user: AuthUser, request: FastifyRequest) => GrantedNames) | undefined
   /**
-   * Roles that a user has. Called at most once for a request, and only if the mark requires a role and the user has
-   * its scopes. Default: `roles` of the user, an array or a Set of strings, or else `role`, a string.
+   * Roles that a user has. Called at most once for the mark of a request, and only if it requires a role and the user has
+   * its scopes; `grantsOf()` calls it again. Default: `roles` of the user, an array or a Set of strings, or else `role`, a string.
    *
    * @param user - what `request.user` shows
    * @returns names, in an array or another iterable but not as a string; null or undefined for none; or a promise of

@@ -79,7 +79,7 @@ export const rotate: Command<Options> = {
       '--lag <span>',
       'time until all processes have the file; at least jwt.reloadEvery',
     ).default(120),
-    spanOption('--settle <span>', 'minimum age of the active key').default(600),
+    spanOption('--settle <span>', 'minimum age of the active and the next key').default(600),
     envOption,
   ],
   examples: [

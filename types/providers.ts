@@ -53,6 +53,12 @@ export interface AppleEntry extends Omit<OpenIdEntry, 'clientSecret'> {
   privateKey: string
 }
 
+/** The options of `slack()`. */
+export interface SlackEntry extends OpenIdEntry {
+  /** The id of the one workspace whose users may log in: the claim `https://slack.com/team_id`. Default: all may. */
+  team?: string
+}
+
 /** The options of `microsoft()`. */
 export interface MicrosoftEntry extends OpenIdEntry {
   /** The id of a tenant, `consumers` for personal accounts, `organizations` for all others, or `common` for both. */

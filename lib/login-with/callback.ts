@@ -31,6 +31,10 @@ const knownErrors =
 
 const counts = { isWrong: isFailure, isAsked: true }
 
+/** A provider that has answered may answer others otherwise. */
+const isAway = (error: unknown): boolean =>
+  (error as { code?: unknown }).code === 'ERR_AUTH_PROVIDER_UNAVAILABLE' && !isFailure(error)
+
 /** Ends a login or a link, to which the provider has led the browser back. */
 export function callback(routes: Routes): Work {
   const { registration, provider, returnTo, cookieStart } = routes
@@ -47,8 +51,10 @@ export function callback(routes: Routes): Work {
       return make(provider, metadata, query, attempt, routes.redirectUri(request))
     }
     // The throttle is asked when its turn comes, since callbacks before it may have failed.
-    const found = await provider.exchanges.run(request, () =>
-      registration.attempts.counting(counts, { token: state }, request, work),
+    const found = await provider.exchanges.run(
+      request,
+      () => registration.attempts.counting(counts, { token: state }, request, work),
+      isAway,
     )
     if (isGone(request)) throw ABANDONED
     const user = provider.options.responseMode === 'form_post' ? query.get('user') : null

@@ -2,7 +2,7 @@ import type { Work } from '../http/plugin-route.js'
 import { invalid } from './exchange.js'
 import type { Routes } from './provider.js'
 
-/** What the callback gets of a form. A longer `user` than this would not fit into its address. */
+/** What the callback gets of a form. A `user` with more characters than this, as an address has them, would not fit into it. */
 const [fields, longestUser] = ['code state iss error user'.split(' '), 2048]
 
 /**
@@ -12,10 +12,12 @@ const [fields, longestUser] = ['code state iss error user'.split(' '), 2048]
 export const formPost =
   ({ provider, path, redirectUri }: Routes): Work =>
   (request, reply) => {
-    const form = new URLSearchParams((request.body as string | undefined) ?? '')
+    const form = new URLSearchParams(typeof request.body === 'string' ? request.body : '')
     if (new Set(form.keys()).size < form.size) throw invalid('a parameter of the form repeats')
     const sent = [...form].filter(
-      ([name, value]) => fields.includes(name) && (name !== 'user' || value.length <= longestUser),
+      ([name, value]) =>
+        fields.includes(name) &&
+        (name !== 'user' || encodeURIComponent(value.toWellFormed()).length <= longestUser),
     )
     const isGiven = provider.options.redirectUri !== undefined
     const callback = isGiven ? new URL(redirectUri(request)).href : `${path}/callback`

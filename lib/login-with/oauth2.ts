@@ -45,12 +45,13 @@ function tokensOf(provider: Provider, [response, bytes]: Answer): ProviderTokens
   const { status } = response
   const fail = (problem: string): Error => failed(provider, `the token endpoint ${problem}`, true)
   const body = bodyOf(response, bytes)
-  if (status === 401 || (status < 500 && ofApp.has(body?.error)))
+  const isOfApp = ofApp.has(body?.error) || (status === 401 && body?.error === undefined)
+  if (status < 500 && isOfApp)
     throw fail(
       `answered ${status}: check clientId, clientSecret and the callback that is registered`,
     )
   // Some report errors with the status 200, others without `error`.
-  if (status === 400 || (status === 200 && body?.error))
+  if (status === 400 || status === 401 || (status === 200 && body?.error))
     throw invalid('the token endpoint has rejected the code')
   if (status !== 200 || body === null) throw fail(`answered ${status}`)
   const { access_token: accessToken, token_type: type = 'bearer' } = body
@@ -60,7 +61,7 @@ function tokensOf(provider: Provider, [response, bytes]: Answer): ProviderTokens
   if (typeof type !== 'string' || type.toLowerCase() !== 'bearer')
     throw invalid('token_type of the token response')
   const { refresh_token: refreshToken, scope, expires_in: seconds } = withScope(body)
-  const expiresIn = Number(seconds ?? Number.NaN)
+  const expiresIn = /^(?:number|string)$/.test(typeof seconds) ? Number(seconds) : Number.NaN
   return withoutUndefined({
     accessToken,
     refreshToken: typeof refreshToken === 'string' ? refreshToken : undefined,

@@ -100,6 +100,11 @@ export function resolveProvider(name: string, given: LoginProviderOptions): Reso
   }
   const { issuer, redirectUri, authorizationParams: params } = given
   checkAddress(`${place}.issuer`, issuer, true)
+  if (/[{}]|%7b/i.test(issuer.replace('{tenantid}', ''))) {
+    wrongOption(
+      `option "${place}.issuer": found ${JSON.stringify(issuer)}, expected {tenantid} once, in lower case, or an address without braces.`,
+    )
+  }
   if (redirectUri !== undefined) checkAddress(`${place}.redirectUri`, redirectUri, false)
   if (params !== undefined && typeof params !== 'function')
     checkParams(params, `option "${place}.authorizationParams"`, given.oauth2 !== undefined)

@@ -29,6 +29,8 @@ export function declarePluginRoute(registration: Registration, route: PluginRout
     ...(registration.errorBody && { errorHandler: errorHandlerOf(registration, route) }),
     ...(method === 'GET' ? { exposeHeadRoute: true } : { bodyLimit: Math.min(bodyLimit, limit) }),
     ...options,
+    // The form of a provider has nothing to do with the bodies of the app.
+    ...(takesForms && { bodyLimit }),
     method,
     url: path,
     config: { ...config, auth: mark },

@@ -23,7 +23,6 @@ export function secretMaker(key: KeyObject, kid: string, claims: object): () => 
   return () => {
     const now = Math.floor(Date.now() / 1000)
     if (Math.abs(now - madeAt) < hour) return secret
-    madeAt = now
     const parts = [
       { alg: 'ES256', kid },
       { ...claims, iat: now, exp: now + 2 * hour },
@@ -35,7 +34,9 @@ export function secretMaker(key: KeyObject, kid: string, claims: object): () => 
       key,
       dsaEncoding: 'ieee-p1363',
     })
-    return (secret = `${content}.${signature.toString('base64url')}`)
+    secret = `${content}.${signature.toString('base64url')}`
+    madeAt = now
+    return secret
   }
 }
 

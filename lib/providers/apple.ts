@@ -1,5 +1,5 @@
 import { keyOf, nameOf, secretMaker } from './apple-secret.js'
-import { textOf, wrongEntry } from './entry.js'
+import { entry, textOf, wrongEntry } from './entry.js'
 import type { AppleEntry, Entry } from '../../types/providers.js'
 import type { Profile } from '../../types/login-with.js'
 
@@ -24,20 +24,22 @@ export function apple<Given extends AppleEntry>({
   if (key === null)
     return wrongEntry('apple', 'privateKey', 'a P-256 key as PKCS #8 PEM, that of AuthKey_….p8')
   const claims = { iss: teamId, aud: issuer, sub: given.clientId }
-  return {
-    issuer,
-    clientAuth: 'post',
-    scope: 'openid name email',
-    responseMode: 'form_post',
-    clientSecret: secretMaker(key, keyId, claims),
-    claims(claims: Profile, { user }: { readonly user: string | null }) {
-      const { name = nameOf(user), email_verified, is_private_email } = claims
-      const flags = {
-        email_verified: isTrue(email_verified),
-        is_private_email: isTrue(is_private_email),
-      }
-      return { ...claims, name, ...flags }
+  return entry(
+    {
+      issuer,
+      clientAuth: 'post',
+      scope: 'openid name email',
+      responseMode: 'form_post',
+      clientSecret: secretMaker(key, keyId, claims),
+      claims(claims: Profile, { user }: { readonly user: string | null }) {
+        const { name = nameOf(user), email_verified, is_private_email } = claims
+        const flags = {
+          email_verified: isTrue(email_verified),
+          is_private_email: isTrue(is_private_email),
+        }
+        return { ...claims, name, ...flags }
+      },
     },
-    ...given,
-  }
+    given,
+  )
 }

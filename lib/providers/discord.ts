@@ -1,4 +1,4 @@
-import { emailOf, textOf } from './entry.js'
+import { entry, emailOf, textOf } from './entry.js'
 import type { Entry, OAuth2Entry } from '../../types/providers.js'
 
 /** An entry of `loginWith` for Discord. `sub` is the id of the user. */
@@ -8,19 +8,21 @@ export function discord<Given extends OAuth2Entry>({
   scope = 'identify email',
   ...given
 }: Given): Entry<Given, 'scope'> {
-  return {
-    issuer: 'https://discord.com',
-    oauth2: {
-      authorizationEndpoint: 'https://discord.com/oauth2/authorize',
-      tokenEndpoint: 'https://discord.com/api/oauth2/token',
-      scope,
-      async profile(get) {
-        const me = await get('https://discord.com/api/users/@me')
-        const name = textOf(me.global_name) ?? textOf(me.username)
-        const names = { name, preferred_username: me.username }
-        return { sub: me.id, ...names, ...emailOf(me.email, me.verified) }
+  return entry(
+    {
+      issuer: 'https://discord.com',
+      oauth2: {
+        authorizationEndpoint: 'https://discord.com/oauth2/authorize',
+        tokenEndpoint: 'https://discord.com/api/oauth2/token',
+        scope,
+        async profile(get) {
+          const me = await get('https://discord.com/api/users/@me')
+          const name = textOf(me.global_name) ?? textOf(me.username)
+          const names = { name, preferred_username: me.username }
+          return { sub: me.id, ...names, ...emailOf(me.email, me.verified) }
+        },
       },
     },
-    ...given,
-  }
+    given,
+  )
 }

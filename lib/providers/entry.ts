@@ -1,4 +1,29 @@
-import type { OwnHost } from '../../types/providers.js'
+import type { IdTokenClaims, LoginProviderOptions } from '../../types/login-with.js'
+import type { Entry, OwnHost } from '../../types/providers.js'
+
+type Facts = Partial<LoginProviderOptions> & Pick<LoginProviderOptions, 'issuer'>
+
+/**
+ * What is known of a provider, and what the app has given. Its `claims` get those of the entry, and members that it has left
+ * undefined do not count, but for the secret, whose variable may be missing.
+ */
+export function entry<Given extends object>(facts: Facts, given: Given): Given & Entry<object> {
+  const all = Object.entries(given).filter(
+    ([name, value]) => value !== undefined || name === 'clientSecret',
+  )
+  const { claims: ofEntry } = facts
+  const { claims: ofApp } = given as Pick<LoginProviderOptions, 'claims'>
+  const both: NonNullable<LoginProviderOptions['claims']> = async (claims, callback) =>
+    ofApp?.((await ofEntry?.(claims, callback)) as IdTokenClaims, callback) ?? {}
+  const merged = { ...facts, ...Object.fromEntries(all) }
+  return { ...merged, ...(ofEntry && ofApp && { claims: both }) } as Given & Entry<object>
+}
+
+/** The option `claims` of an entry whose provider sends `email_verified` as a boolean. Its type is not checked elsewhere. */
+export const strictly = (claims: IdTokenClaims): object => ({
+  ...claims,
+  email_verified: claims.email_verified === true,
+})
 
 /** Makes startup fail as the plugin does. This entry point loads nothing of the plugin. @throws ERR_AUTH_OPTION */
 export function wrongEntry(entry: string, option: string, expected: string): never {

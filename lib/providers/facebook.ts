@@ -1,4 +1,4 @@
-import { emailOf } from './entry.js'
+import { entry, emailOf } from './entry.js'
 import type { Entry, OAuth2Entry } from '../../types/providers.js'
 
 const [dialog, graph] = ['https://www.facebook.com/v23.0', 'https://graph.facebook.com/v23.0']
@@ -12,18 +12,20 @@ export function facebook<Given extends OAuth2Entry>({
   scope = 'public_profile email',
   ...given
 }: Given): Entry<Given, 'scope'> {
-  return {
-    issuer: 'https://www.facebook.com',
-    clientAuth: 'post',
-    oauth2: {
-      authorizationEndpoint: `${dialog}/dialog/oauth`,
-      tokenEndpoint: `${graph}/oauth/access_token`,
-      scope,
-      async profile(get) {
-        const { id: sub, name, email } = await get(`${graph}/me?fields=id,name,email`)
-        return { sub, name, ...emailOf(email, false) }
+  return entry(
+    {
+      issuer: 'https://www.facebook.com',
+      clientAuth: 'post',
+      oauth2: {
+        authorizationEndpoint: `${dialog}/dialog/oauth`,
+        tokenEndpoint: `${graph}/oauth/access_token`,
+        scope,
+        async profile(get) {
+          const { id: sub, name, email } = await get(`${graph}/me?fields=id,name,email`)
+          return { sub, name, ...emailOf(email, false) }
+        },
       },
     },
-    ...given,
-  }
+    given,
+  )
 }

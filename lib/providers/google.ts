@@ -1,3 +1,4 @@
+import { entry, strictly } from './entry.js'
 import type { Entry, OpenIdEntry } from '../../types/providers.js'
 
 /**
@@ -6,5 +7,5 @@ import type { Entry, OpenIdEntry } from '../../types/providers.js'
  */
 // developers.google.com/identity/openid-connect/openid-connect, read in November 2026.
 export function google<Given extends OpenIdEntry>(given: Given): Entry<Given> {
-  return { issuer: 'https://accounts.google.com', ...given }
+  return entry({ issuer: 'https://accounts.google.com', claims: strictly }, given)
 }

@@ -1,4 +1,4 @@
-import { emailOf } from './entry.js'
+import { entry, emailOf } from './entry.js'
 import type { Entry, OAuth2Entry } from '../../types/providers.js'
 
 /**
@@ -11,20 +11,22 @@ export function linkedin<Given extends OAuth2Entry>({
   scope = 'openid profile email',
   ...given
 }: Given): Entry<Given, 'scope'> {
-  return {
-    issuer: 'https://www.linkedin.com/oauth',
-    clientAuth: 'post',
-    oauth2: {
-      authorizationEndpoint: 'https://www.linkedin.com/oauth/v2/authorization',
-      tokenEndpoint: 'https://www.linkedin.com/oauth/v2/accessToken',
-      scope,
-      pkce: false,
-      async profile(get) {
-        const me = await get('https://api.linkedin.com/v2/userinfo')
-        const { sub, name, picture } = me
-        return { sub, name, picture, ...emailOf(me.email, me.email_verified) }
+  return entry(
+    {
+      issuer: 'https://www.linkedin.com/oauth',
+      clientAuth: 'post',
+      oauth2: {
+        authorizationEndpoint: 'https://www.linkedin.com/oauth/v2/authorization',
+        tokenEndpoint: 'https://www.linkedin.com/oauth/v2/accessToken',
+        scope,
+        pkce: false,
+        async profile(get) {
+          const me = await get('https://api.linkedin.com/v2/userinfo')
+          const { sub, name, picture } = me
+          return { sub, name, picture, ...emailOf(me.email, me.email_verified) }
+        },
       },
     },
-    ...given,
-  }
+    given,
+  )
 }

@@ -1,4 +1,4 @@
-import { wrongEntry } from './entry.js'
+import { entry, wrongEntry } from './entry.js'
 import type { Entry, MicrosoftEntry } from '../../types/providers.js'
 import type { Profile } from '../../types/login-with.js'
 
@@ -29,17 +29,19 @@ export function microsoft<Given extends MicrosoftEntry>({
   const isLetIn = tenant === 'organizations' && typeof tenants === 'function' ? isOfFirm : tenants
   const host = 'https://login.microsoftonline.com'
   const at = `${host}/${isAny ? tenant : id.toLowerCase()}`
-  return {
-    issuer: isAny ? `${host}/{tenantid}/v2.0` : `${at}/v2.0`,
-    authorizationEndpoint: `${at}/oauth2/v2.0/authorize`,
-    tokenEndpoint: `${at}/oauth2/v2.0/token`,
-    jwksUri: `${at}/discovery/v2.0/keys`,
-    endSessionEndpoint: `${at}/oauth2/v2.0/logout`,
-    ...(isLetIn !== undefined && { tenants: isLetIn }),
-    claims: (claims: Profile) => ({
-      ...claims,
-      email_verified: verified.has(claims.xms_edov),
-    }),
-    ...given,
-  }
+  return entry(
+    {
+      issuer: isAny ? `${host}/{tenantid}/v2.0` : `${at}/v2.0`,
+      authorizationEndpoint: `${at}/oauth2/v2.0/authorize`,
+      tokenEndpoint: `${at}/oauth2/v2.0/token`,
+      jwksUri: `${at}/discovery/v2.0/keys`,
+      endSessionEndpoint: `${at}/oauth2/v2.0/logout`,
+      ...(isLetIn !== undefined && { tenants: isLetIn }),
+      claims: (claims: Profile) => ({
+        ...claims,
+        email_verified: verified.has(claims.xms_edov),
+      }),
+    },
+    given,
+  )
 }

@@ -1,10 +1,26 @@
-import type { Entry, OpenIdEntry } from '../../types/providers.js'
+import { entry, strictly, textOf, wrongEntry } from './entry.js'
+import type { Entry, SlackEntry } from '../../types/providers.js'
+
+const teamOf = 'https://slack.com/team_id'
 
 /**
- * An entry of `loginWith` for Slack. The workspace is the claim `https://slack.com/team_id`: check it in `claims` or `username`
- * if only yours may log in.
+ * An entry of `loginWith` for Slack. `sub` is the id of the user, whose documentation does not promise that each workspace has
+ * others: with `team`, users of other workspaces are rejected (403). @throws ERR_AUTH_OPTION for a `team` that is no text
  */
-// docs.slack.dev/reference/methods/openid.connect.token, read in November 2026.
-export function slack<Given extends OpenIdEntry>(given: Given): Entry<Given> {
-  return { issuer: 'https://slack.com', ...given }
+// docs.slack.dev/reference/methods: openid.connect.token, openid.connect.userInfo, read in November 2026.
+export function slack<Given extends SlackEntry>(all: Given): Entry<Given, 'team'> {
+  const { team, ...given } = all
+  if ('team' in all && textOf(team) === undefined)
+    wrongEntry('slack', 'team', 'the id of a workspace, such as T0123ABCD (is its variable set?)')
+  return entry(
+    {
+      issuer: 'https://slack.com',
+      claims(claims) {
+        if (team === undefined || claims[teamOf] === team) return strictly(claims)
+        const refused = { code: 'ERR_AUTH_LOGIN_REFUSED', statusCode: 403, key: 'auth.forbidden' }
+        throw Object.assign(new Error('You are not allowed to do this.'), refused)
+      },
+    },
+    given,
+  )
 }

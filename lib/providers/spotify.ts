@@ -1,4 +1,4 @@
-import { emailOf } from './entry.js'
+import { entry, emailOf } from './entry.js'
 import type { Entry, OAuth2Entry } from '../../types/providers.js'
 
 /**
@@ -11,18 +11,20 @@ export function spotify<Given extends OAuth2Entry>({
   scope = 'user-read-email',
   ...given
 }: Given): Entry<Given, 'scope'> {
-  return {
-    issuer: 'https://accounts.spotify.com',
-    clientAuth: 'basic',
-    oauth2: {
-      authorizationEndpoint: 'https://accounts.spotify.com/authorize',
-      tokenEndpoint: 'https://accounts.spotify.com/api/token',
-      scope,
-      async profile(get) {
-        const { id: sub, display_name: name, email } = await get('https://api.spotify.com/v1/me')
-        return { sub, name, ...emailOf(email, false) }
+  return entry(
+    {
+      issuer: 'https://accounts.spotify.com',
+      clientAuth: 'basic',
+      oauth2: {
+        authorizationEndpoint: 'https://accounts.spotify.com/authorize',
+        tokenEndpoint: 'https://accounts.spotify.com/api/token',
+        scope,
+        async profile(get) {
+          const { id: sub, display_name: name, email } = await get('https://api.spotify.com/v1/me')
+          return { sub, name, ...emailOf(email, false) }
+        },
       },
     },
-    ...given,
-  }
+    given,
+  )
 }

@@ -1,4 +1,4 @@
-import { emailOf } from './entry.js'
+import { entry, emailOf } from './entry.js'
 import type { Entry, OAuth2Entry } from '../../types/providers.js'
 
 interface Me {
@@ -15,19 +15,21 @@ export function x<Given extends OAuth2Entry>({
   scope = 'users.read tweet.read users.email',
   ...given
 }: Given): Entry<Given, 'scope'> {
-  return {
-    issuer: 'https://x.com',
-    clientAuth: 'basic',
-    oauth2: {
-      authorizationEndpoint: 'https://x.com/i/oauth2/authorize',
-      tokenEndpoint: 'https://api.x.com/2/oauth2/token',
-      scope,
-      async profile(get) {
-        const { data } = await get<Me>('https://api.x.com/2/users/me?user.fields=confirmed_email')
-        const { id: sub, name, username, confirmed_email: email } = data ?? {}
-        return { sub, name, preferred_username: username, ...emailOf(email, true) }
+  return entry(
+    {
+      issuer: 'https://x.com',
+      clientAuth: 'basic',
+      oauth2: {
+        authorizationEndpoint: 'https://x.com/i/oauth2/authorize',
+        tokenEndpoint: 'https://api.x.com/2/oauth2/token',
+        scope,
+        async profile(get) {
+          const { data } = await get<Me>('https://api.x.com/2/users/me?user.fields=confirmed_email')
+          const { id: sub, name, username, confirmed_email: email } = data ?? {}
+          return { sub, name, preferred_username: username, ...emailOf(email, true) }
+        },
       },
     },
-    ...given,
-  }
+    given,
+  )
 }

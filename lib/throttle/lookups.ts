@@ -13,6 +13,9 @@ interface Line {
 
 const [maxRunning, maxWaiting] = [16, 1000]
 
+const isUnavailable = (error: unknown): boolean =>
+  /(?:STORE|PROVIDER)_UNAVAILABLE$/.test(String((Object(error) as { code?: unknown }).code))
+
 export const overloaded = (): Error => rejection('auth.overloaded', { retryAfter: 1 })
 
 /**
@@ -28,8 +31,15 @@ export class Lookups {
   /** @param most - how many run at once for all addresses together */
   constructor(private readonly most = Infinity) {}
 
-  /** @throws (rejects) ERR_AUTH_OVERLOADED where the line is full; ABANDONED; what `work` throws */
-  async run<T>(request: FastifyRequest, work: () => Promise<T>): Promise<T> {
+  /**
+   * @param isAway - whether an error of `work` means that those in the line would fail too
+   * @throws (rejects) ERR_AUTH_OVERLOADED where the line is full; ABANDONED; what `work` throws
+   */
+  async run<T>(
+    request: FastifyRequest,
+    work: () => Promise<T>,
+    isAway = isUnavailable,
+  ): Promise<T> {
     if (isGone(request)) throw ABANDONED
     const client = clientOf(request.ip)
     const line = this.#lines.get(client) ?? { client, running: 0, waiting: new Set() }
@@ -44,10 +54,7 @@ export class Lookups {
       return await work()
     } catch (error) {
       // Without this, each in the line would wait for the time-outs of all before it.
-      const { code } = Object(error) as { code?: unknown }
-      if (/(?:STORE|PROVIDER)_UNAVAILABLE$/.test(String(code))) {
-        for (const leave of line.waiting) leave(error)
-      }
+      if (isAway(error)) for (const leave of line.waiting) leave(error)
       throw error
     } finally {
       this.#count(line, -1)

@@ -20,9 +20,14 @@ export const areRoles = (value: unknown): value is readonly string[] =>
 
 /** Whether a store may get a value: databases fail at NUL and at half of a surrogate pair. */
 export function isStorable(value: unknown): boolean {
-  if (typeof value === 'string') return value.isWellFormed() && !value.includes('\0')
-  if (typeof value !== 'object' || value === null) return true
-  return Object.entries(value).flat().every(isStorable)
+  const left = [value]
+  // A profile may be deeper than a function can call itself.
+  for (const each of left) {
+    if (typeof each === 'string' && !(each.isWellFormed() && !each.includes('\0'))) return false
+    if (typeof each === 'object' && each !== null)
+      for (const [name, member] of Object.entries(each)) left.push(name, member)
+  }
+  return true
 }
 
 /** Whether a text is a UUID as the plugin makes them. */

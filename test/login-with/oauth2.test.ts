@@ -7,7 +7,7 @@ import {
   type LoginProviderOptions,
 } from '../../lib/index.js'
 import { linesOf } from '../helpers/cookies.js'
-import { shortFiveSeconds } from '../helpers/load.js'
+import { shortFiveSeconds, tally, until } from '../helpers/load.js'
 import { clientSecret, isAttempt, loginApp, oauth2Entry } from '../helpers/login-app.js'
 import { json, startProvider, type TestProvider } from '../helpers/provider.js'
 import { claimsOf, eventsOf } from '../helpers/sessions.js'
@@ -139,6 +139,7 @@ const ofTokens: Readonly<Record<string, Row>> = {
   'invalid_client at 400': [json({ error: 'invalid_client' }, 400), ...ofApp],
   'invalid_client in a form': [form('error=invalid_client', 400), ...ofApp],
   'status 401 alone': [json({}, 401), ...ofApp],
+  'a code that was rejected with 401': [json({ error: 'invalid_grant' }, 401), ...rejects],
   incorrect_client_credentials: [json({ error: 'incorrect_client_credentials' }), ...ofApp],
   redirect_uri_mismatch: [json({ error: 'redirect_uri_mismatch' }), ...ofApp],
   'status 403': [json({ error: 'a secret' }, 403), ...unavailable, /answered 403$/],
@@ -211,6 +212,8 @@ t.test('tokens may come as a form, or without a type', async (t) => {
     json({ access_token: 'a', scope: ['a', 'b'] }),
     json({ ...good, error: '' }),
     json({ ...good, expires_in: 'a', refresh_token: 7, scope: 7 }),
+    json({ ...good, expires_in: { valueOf: 1, toString: 1 } }),
+    json(`{"access_token":"a","expires_in":${'['.repeat(50_000)}${']'.repeat(50_000)}}`),
   ]) {
     provider.answers.set('/token', answer)
     t.equal((await logIn()).statusCode, 303)
@@ -373,6 +376,23 @@ t.test('get() works eight times, while the login runs, and tells the status', as
     return { sub: 'alice' }
   }
   t.equal((await (await appWithProfile(t, provider, tolerant)).logIn()).statusCode, 303)
+})
+
+t.test('a response for one user rejects no other one of the same address', async (t) => {
+  const provider = await startProvider(t)
+  provider.answers.set('/gone', json({}, 404))
+  let asked = 0
+  const profile: Profile = async (get) => {
+    asked += 1
+    // The others wait in the line.
+    if (asked === 1) await get(`${provider.url}/gone`)
+    await until(() => asked > 15, 'others wait')
+    return { sub: 'alice' }
+  }
+  const { begin, finish } = await oauth2App(t, provider, { profile }, {}, { throttle: false })
+  const begun = await Promise.all(Array.from({ length: 30 }, () => begin()))
+  const all = await Promise.all(begun.map(async (each) => finish(each)))
+  t.strictSame(tally(all), { 303: 29, 503: 1 })
 })
 
 t.test('a profile that takes longer than five seconds is given up', async (t) => {

@@ -400,8 +400,10 @@ t.test('the route for forms takes forms alone, and nothing too long or repeated'
   for (const other of ['application/json', 'text/plain', 'multipart/form-data; boundary=a', ''])
     t.equal((await submit('{}', { 'content-type': other })).statusCode, 415, other)
   t.match(await submit(''), { statusCode: 303, headers: { location: '/login/corp/callback?' } })
-  const long = `user=${'a'.repeat(2049)}&state=b`
-  t.match(await submit(long), { headers: { location: '/login/corp/callback?state=b' } })
+  for (const user of ['a'.repeat(2049), encodeURIComponent('李'.repeat(700))]) {
+    const led = await submit(`user=${user}&state=b`)
+    t.match(led, { headers: { location: '/login/corp/callback?state=b' } })
+  }
   const odd = await submit(
     'code=%0d%0aa%00%ff&state=%22%3Cscript%3E&__proto__=a&error=//evil.example',
   )

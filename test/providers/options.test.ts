@@ -9,6 +9,7 @@ import {
   google,
   linkedin,
   microsoft,
+  slack,
   twitch,
 } from '../../lib/providers/index.js'
 import { standardOptions } from '../helpers/app.js'
@@ -206,3 +207,61 @@ t.test('the app overrides what it likes, and has to have what a provider needs',
   const github2 = github({ ...base, clientSecret: undefined })
   t.match(await errorOf(t, { github: github2 }), { message: /loginWith\.github\.clientSecret/ })
 })
+
+t.test(
+  'claims of the app get those of the entry, and members left undefined do not count',
+  async (t) => {
+    const seen: unknown[] = []
+    const keep = (claims: object): object => {
+      seen.push((claims as { email_verified?: unknown }).email_verified)
+      return claims
+    }
+    const of = (email_verified: unknown) =>
+      ({ iss: 'a', sub: '7', email: 'alice@example.com', email_verified }) as never
+    const entries = [
+      google({ ...base, claims: keep }),
+      gitlab({ ...base, claims: keep }),
+      slack({ ...base, claims: keep }),
+      twitch({ ...base, claims: keep }),
+      microsoft({ ...base, tenant: 'consumers', claims: keep }),
+    ]
+    for (const { claims } of entries)
+      for (const value of ['true', 'false', [], 1, {}]) await claims?.(of(value), { user: null })
+    t.strictSame([...new Set(seen)], [false])
+    const left = {
+      claims: undefined,
+      scope: undefined,
+      responseMode: undefined,
+      clientAuth: undefined,
+    }
+    const { responseMode, clientAuth, scope, claims } = apple({ ...good, ...left })
+    const facts = ['form_post', 'post', 'openid name email', 'function']
+    t.strictSame([responseMode, clientAuth, scope, typeof claims], facts)
+    t.ok(
+      'clientSecret' in google({ ...base, clientSecret: undefined }),
+      'a variable may be missing',
+    )
+  },
+)
+
+t.test('slack() lets in the users of its workspace alone', async (t) => {
+  for (const team of [undefined, '', 7])
+    t.match(
+      thrownBy(() => slack({ ...base, team: team as string })),
+      { code: 'ERR_AUTH_OPTION', message: /slack\(\{ team \}\)/ },
+    )
+  const { claims } = slack({ ...base, team: 'T1' })
+  const of = (team: string) => ({ sub: '7', 'https://slack.com/team_id': team }) as never
+  t.match(await claims?.(of('T1'), { user: null }), { sub: '7' })
+  t.match(await thrownByAsync(() => claims?.(of('T2'), { user: null })), {
+    code: 'ERR_AUTH_LOGIN_REFUSED',
+  })
+})
+
+async function thrownByAsync(work: () => unknown): Promise<unknown> {
+  try {
+    return await work()
+  } catch (error) {
+    return error
+  }
+}

@@ -160,6 +160,8 @@ t.test('startup fails for a wrong option of a provider with oauth2', async (t) =
     [{ oauth2: () => null }, /loginWith\.corp\.oauth2/],
     [{ issuer: undefined }, /loginWith\.corp\.issuer/],
     [{ issuer: 'https://id.example/{tenantid}' }, /loginWith\.corp\.issuer.*tenantid/],
+    [{ issuer: 'https://id.example/{tenantId}' }, /loginWith\.corp\.issuer.*tenantid/],
+    [{ issuer: 'https://id.example/%7Btenantid%7D' }, /loginWith\.corp\.issuer.*tenantid/],
     [{ clientSecret: undefined }, /loginWith\.corp\.clientSecret.*undefined/],
     [{ authorizationParams: { max_age: '0' } }, /authorizationParams.*max_age/],
     [{ username: undefined }, /loginWith\.corp\.username/],

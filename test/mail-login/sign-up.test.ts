@@ -78,6 +78,17 @@ t.test('a store that is away makes no account', async (t) => {
   t.equal(await finish({ token: mail.token }), '200 tokens')
 })
 
+t.test('ten times, an e-mail can be tried for an account that cannot be stored', async (t) => {
+  const create = () => {
+    throw new Error('the database is away')
+  }
+  const { asked, finish } = await mailApp(t, open, {}, { create })
+  const { mail } = await asked(dora)
+  for (let turn = 0; turn < 10; turn += 1)
+    t.equal(await finish({ token: mail.token }), '500 ERR_AUTH_ACCOUNTS')
+  t.equal(await finish({ token: mail.token }), expired)
+})
+
 t.test('without `signUp`, unknown addresses get no e-mail', async (t) => {
   const { ask, mails, asked, finish, table } = await mailApp(t)
   await ask(dora)

@@ -77,6 +77,10 @@ t.test(
       code: 'ERR_AUTH_OPTION',
       message: /shop_used.*sessions schema --prefix shop/,
     })
+    const away = (text: string, params: (string | number | null)[]) =>
+      text.includes('shop_used') ? Promise.reject(new Error('away')) : db.query(text, params)
+    const late = sqlSessions({ query: away, prefix: 'shop' })
+    t.equal(await errorOf(t, true, { sessions: { store: late } }), undefined, 'it may come later')
     await db.exec(sqlSchema('shop'))
     t.equal(await start(), undefined)
   },

@@ -2,11 +2,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { setImmediate } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import type { AccountsOptions, AuthnOptions } from '../../lib/index.js'
+import type { AccountsOptions, AuthnOptions, MailLoginOptions } from '../../lib/index.js'
 import { accountAttacks, authnTesting } from '../../lib/testing/index.js'
 import { appWith, secret, standardOptions } from '../helpers/app.js'
 import { storeWith } from '../helpers/sessions.js'
 import { rejectionOf } from '../helpers/errors.js'
+
+type AcceptsMail = NonNullable<MailLoginOptions<Row>['accept']>
 
 interface Row {
   id: number
@@ -148,6 +150,10 @@ t.test(
     const report = await accountAttacks(none.app)
     t.strictSame(report.problems, [])
     t.match(report.leftOut, [/^logins by e-mail/])
+    const accept: AcceptsMail = (_user, { url }) => !url.endsWith('finish')
+    const rejecting = await open(t, undefined, {}, { mailLogin: { accept } })
+    const last = (await accountAttacks(rejecting.app)).problems
+    t.match(last, [{ case: 'a login by e-mail', status: 401 }])
   },
 )
 

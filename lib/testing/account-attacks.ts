@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest, LightMyRequestResponse as Response } from 'fastify'
 import { sessionOf } from './log-in-with.js'
-import { mailAttacks } from './mail-login.js'
+import { mailAttacks } from './mail-attacks.js'
 import { statusProblemOf, type AttackReport } from './report.js'
 import { RouteAttacks, Stopped } from './route-attacks.js'
 import { watchRequest } from './watched.js'

@@ -3,13 +3,11 @@ import { belowLogin, urlOf } from '../login/plugin-routes.js'
 import { registrationOf } from '../request/registration.js'
 import { testingError } from './error.js'
 import { sessionOf } from './log-in-with.js'
+import { askWith, type Post } from './mail-attacks.js'
 import { hasTestKit, testingOf } from './plugin.js'
-import { ours, Stopped, type RouteAttacks } from './route-attacks.js'
 import type { MailLoginTools } from '../mail-login/tools.js'
 import type { Registration } from '../feature.js'
 import type { ResolvedLogin } from '../options/resolve.js'
-import type { AccountMail } from '../../types/mail.js'
-import type { LogInMail } from '../../types/mail-login.js'
 
 /** The result of `mailLoginWith`. */
 export interface MailLogin {
@@ -17,23 +15,6 @@ export interface MailLogin {
   readonly response: Response
   /** What `app.inject` needs to send as the user: cookies or an access token. */
   readonly headers: Record<string, string>
-}
-
-type Post = (url: string, payload: object) => Promise<Response>
-
-/** Asks for an e-mail, which is caught. `mail` is undefined where none is sent. */
-async function askWith({ mails }: MailLoginTools, post: Post, url: string, payload: object) {
-  const { sendMail } = mails
-  const caught: LogInMail[] = []
-  mails.sendMail = (mail: AccountMail) =>
-    mail.kind === 'log-in' ? void caught.push(mail) : sendMail(mail)
-  try {
-    const response = await post(url, payload)
-    await mails.settled()
-    return { response, mail: caught[0] }
-  } finally {
-    mails.sendMail = sendMail
-  }
 }
 
 /**
@@ -73,58 +54,4 @@ export async function mailLoginWith(
   const body = isByCode ? { token, code: mail.code } : { token: mail.token }
   const finished = await post(`${url}/finish`, body)
   return { response: finished, headers: sessionOf(finished) }
-}
-
-const limit = 'one e-mail makes one session'
-const changed = 'findByUsername has to find what is stored by now, by that address and no other'
-
-/**
- * Plays logins by e-mail: guesses, replays, and codes and tokens of others.
- * @param email - the address of a user, or of one who signs up
- * @returns the last response that was accepted; undefined where no e-mail was sent
- */
-export async function mailAttacks(
-  attacks: RouteAttacks<object>,
-  email: string,
-  more: object,
-): Promise<Response | undefined> {
-  const tools = testingOf<MailLoginTools>(attacks.app, 'mailLogin')
-  if (tools === undefined) return undefined
-  const finish = attacks.below('mail/finish')
-  const post: Post = (to, payload) => attacks.post(to, { ...more, ...payload })
-  const send = async (name: string, body: object, right: number[], why: string) => {
-    const response = await post(finish, body)
-    if (!attacks.check(name, response, right, why) && right.includes(200)) throw new Stopped()
-    return response
-  }
-  const ask = async () => {
-    const { response, mail } = await askWith(tools, post, attacks.below('mail'), { email })
-    attacks.check('an e-mail to log in', response, [202], 'a hook rejects it')
-    return { asked: response.json<{ token: string }>().token, mail }
-  }
-  const [one, other] = [await ask(), await ask()]
-  if (one.mail === undefined || other.mail === undefined) {
-    attacks.report.leftOut.push(`logins by e-mail: ${email} gets none`)
-    return undefined
-  }
-  const { token, code } = one.mail
-  await attacks.all('the link of a login', token, finish)
-  await send('a link that was changed', { token: `${token.slice(0, -9)}AAAAAAAAA` }, [401], ours)
-  if (code !== undefined) {
-    const foreign = { token: other.asked, code }
-    await send('the code of another e-mail', foreign, [403], ours)
-    for (let by = 1; by < 5; by += 1) {
-      const guess = String((Number(code) + by) % 1_000_000).padStart(6, '0')
-      await send('a guess at a code', { token: other.asked, code: guess }, [403], ours)
-    }
-    const late = { token: other.asked, code: other.mail.code }
-    await send('the code of an e-mail after five wrong ones', late, [401], ours)
-  }
-  const bodies = [{ token }, ...(code === undefined ? [] : [{ token: one.asked, code }])]
-  const won = await send('a login by e-mail', bodies.at(-1) as object, [200, 202], changed)
-  const isAsked = won.statusCode === 202
-  for (const body of bodies)
-    await send('an e-mail that was used', body, isAsked ? [202] : [401, 403], limit)
-  const last = await send('another e-mail', { token: other.mail.token }, [200, 202, 401], changed)
-  return last.statusCode === 401 ? won : last
 }

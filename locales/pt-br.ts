@@ -37,6 +37,10 @@ export const ptBr = {
     'Esta é a sua única forma de entrar. Defina primeiro uma senha ou adicione uma chave de acesso.',
   'auth.own-account': 'Para a sua própria conta, outro administrador precisa fazer isso.',
   'auth.not-found': 'Isto não existe.',
+  'auth.passkey-invalid': 'Esta chave de acesso não foi aceita. Tente novamente.',
+  'auth.passkey-last':
+    'É a sua única forma de entrar. Primeiro defina uma senha ou adicione outra chave de acesso.',
+  'auth.code-invalid': 'Este código está errado ou já foi usado.',
   'auth.mail-code-invalid':
     'Este código está incorreto. Ele só funciona onde o respectivo e-mail foi solicitado.',
 } satisfies Partial<Catalogue>

@@ -32,6 +32,9 @@ export const pt = {
   'auth.password-guessable': 'Esta palavra-passe é fácil de adivinhar. Escolha outra.',
   'auth.current-password': 'A palavra-passe atual está incorreta.',
   'auth.too-many-mails': 'Foram pedidos demasiados e-mails. Tente novamente mais tarde.',
+  'auth.passkey-invalid': 'Esta chave de acesso não foi aceite. Tente novamente.',
+  'auth.passkey-last':
+    'É a sua única forma de entrar. Defina primeiro uma palavra-passe ou adicione outra chave de acesso.',
   'auth.code-invalid': 'Este código está errado ou já foi utilizado.',
   'auth.mail-code-invalid':
     'Este código está errado. Só funciona onde o respetivo e-mail foi pedido.',

@@ -26,7 +26,7 @@ await app.listen({ port: Number(process.env.PORT) })
 
 function textOf(mail: LogInMail, isNew: boolean): string {
   const { link, code, sign, expiresIn, address, userAgent } = mail
-  // Anybody can ask for an e-mail, with any text as their user agent.
+  // Anyone can ask for an e-mail, with any text as their user agent.
   const names = ['Firefox', 'Chrome', 'Safari']
   const browser = names.find((name) => userAgent.includes(name)) ?? 'an unknown program'
   return `${isNew ? 'Create your account' : 'Log in'} at Shop:
@@ -34,8 +34,8 @@ ${link}
 
 Or type this code on the page that shows ${sign}: ${code}
 
-One of them works, once, within ${expiresIn / 60} minutes. Tell the code to nobody.
+One of them works, once, within ${expiresIn / 60} minutes. Do not share the code.
 This was asked for from ${address}, with ${browser}.
-If it was not you, do nothing: ${isNew ? 'there will be no account' : 'nobody can log in without this e-mail'}.
+If it was not you, do nothing: ${isNew ? 'there will be no account' : 'logging in takes this e-mail'}.
 `
 }

@@ -74,7 +74,7 @@ export interface LoginProviderOptions<Stored extends object = StoredUser> {
    * otherwise. `iss`, `sub`, `aud`, `exp`, `iat` and `auth_time` stay those of the provider, whatever it returns. `mfa` gets
    * the claims as they were. Default: they are not changed.
    *
-   * @param callback - `user`: with {@link responseMode}, the field of that name of the form. Nobody has signed it: whoever
+   * @param callback - `user`: with {@link responseMode}, the field of that name of the form. It is not signed: whoever
    * sends the form can write what they like
    * @throws AuthenticationError to reject the login; any other error gives a 500
    */

@@ -134,7 +134,7 @@ function getter(provider: Provider, { accessToken }: ProviderTokens, signal: Abo
   }
   return (url, { headers } = {}) => {
     const json = get(url, headers)
-    // Otherwise one that nobody waits for could end the process.
+    // Otherwise one that is not awaited could end the process.
     ignoreRejection(json)
     return json as Promise<never>
   }

@@ -49,7 +49,7 @@ export const ask: Handle = async (tools, body, request, reply, started) => {
     const state = await tools.stateOf(account, request)
     const made = content(state)
     if (found === 'rejected' || (account === null && !resolved.signUp)) return
-    // What ends its e-mails ends the count of a mailbox too, or nobody could log in until they have expired.
+    // What ends its e-mails ends the count of a mailbox too, or its user could not log in until they have expired.
     const quotas = [limits.mailbox(email, state), ...limits.daily(by)]
     if (!(await mails.hasRoom(request, 'log-in', ...quotas))) return
     const to = account?.values.email ?? email

@@ -8,7 +8,7 @@ const isTrue = (value: unknown): boolean => value === true || value === 'true'
 
 /**
  * An entry of `loginWith` for Apple; `clientId` is the Services ID. The client secret is made of `privateKey`. `name` comes at the
- * first login alone, in a form that nobody has signed, and is whatever the user wants. @throws ERR_AUTH_OPTION
+ * first login alone, in a form that is not signed, and is whatever the user wants. @throws ERR_AUTH_OPTION
  */
 // developer.apple.com/documentation/signinwithapple: "Creating a client secret", "Configuring your webpage", "Authenticating users"
 // (`email_verified` is text or a boolean), read in November 2026.

@@ -6,8 +6,8 @@ import type { Routes } from './provider.js'
 const [fields, longestUser] = ['code state iss error user'.split(' '), 2048]
 
 /**
- * Leads the form of a provider on to the callback (OAuth 2.0 Form Post Response Mode §2). Browsers send no `Lax` cookie with
- * a POST of another site, but they do when that is redirected. So nothing is checked here but by the callback.
+ * Redirects the form of a provider (OAuth 2.0 Form Post Response Mode §2) to the callback, which checks everything. Browsers
+ * send `Lax` cookies with that redirect, but not with the POST of another site, so this route knows no login.
  */
 export const formPost =
   ({ provider, path, redirectUri }: Routes): Work =>

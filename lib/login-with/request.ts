@@ -10,7 +10,7 @@ const failures = new WeakSet<object>()
 export const isFailure = (error: unknown): boolean =>
   failures.has(Object(error)) || (error as { code?: unknown }).code === 'ERR_AUTH_LOGIN_INVALID'
 
-/** An error for a provider that does not do what it should. @param hasAnswered - then it counts as a failed attempt */
+/** The 503 of a provider that fails. @param hasAnswered - whether it has sent a response: then the callback counts as a failed attempt */
 export function failed(provider: Provider, cause: string, hasAnswered: boolean): Error {
   const failure = provider.unavailable(cause)
   if (hasAnswered) failures.add(failure)
@@ -71,7 +71,7 @@ export function askForTokens(
   return ask(provider, 'token endpoint', String(metadata.token_endpoint), init, metadata)
 }
 
-/** RFC 6749 §2.3.1. @throws (rejects) FetchError for a function that gives no secret */
+/** Adds the credentials of the client to a token request (RFC 6749 §2.3.1). @throws (rejects) FetchError for a function that gives no secret */
 async function authenticate(
   { options: { clientId, clientSecret, clientAuth } }: Provider,
   { token_endpoint_auth_methods_supported: methods }: ServerMetadata,

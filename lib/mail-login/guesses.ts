@@ -11,9 +11,9 @@ const day = 86_400
 const most = 100_000
 
 /**
- * Counts wrong codes, by request and by address, in this process and in Redis where the throttle has one. Other counters
- * forget the oldest where there are too many, so that guesses at many addresses would make room for more at one of them. This
- * one rejects codes then, and links still work.
+ * Counts wrong codes, by request and by address, in this process and in Redis where the throttle has one. Other counters drop
+ * their oldest counts when there are too many, so an attacker could guess at many addresses to have the count of one dropped.
+ * This one rejects all codes then; links still work.
  */
 export class CodeGuesses {
   readonly #isSweepDue = onceAMinute()
@@ -36,7 +36,7 @@ export class CodeGuesses {
     const takeBack = async (...keys: string[]): Promise<void> => {
       for (const key of keys) {
         const counted = this.#counts.get(key)
-        // There was no room for it.
+        // A guess that found the map full was not counted.
         if (counted !== undefined) counted.wrong -= 1
         await (await this.redis)?.reward(key)
       }

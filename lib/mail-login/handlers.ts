@@ -80,12 +80,16 @@ export const finish: Handle = async (tools, { token, code }, request, reply) => 
   const { email, account: found, confirm, began, started, once, by, state } = shown
   const account = found ?? (await signUp(tools, shown, request))
   if (account === null) return null
-  const login = { username: email, user: account.user, began, started, once }
-  const body = await finishLogin(registration, request, reply, {
-    ...login,
+  const login = {
+    username: email,
+    user: account.user,
+    began,
+    started,
+    once,
     authentication: { amr: ['otp'] },
     ...(found && { confirm }),
-  })
+  }
+  const body = await finishLogin(registration, request, reply, login)
   await mails.limits.forgetAll(mails.limits.mailbox(email, state), ...mails.limits.daily(by))
   return body
 }

@@ -3,6 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import { digestOf } from '../common/digest.js'
 import { askApp } from '../errors/ask.js'
 import { rejection } from '../errors/errors.js'
+import { longestTolerance } from '../options/jwt-schemas.js'
 import { noGuess } from '../login/proof.js'
 import { issuedAfter, noClaims } from '../login/token.js'
 import { StoredAccounts, type Account } from '../login/stored-accounts.js'
@@ -14,9 +15,6 @@ import type { ResolvedMailLogin } from './options.js'
 import type { Registration } from '../feature.js'
 import type { Mails } from '../mail/mails.js'
 import type { FinishedLogin } from '../tokens/issued.js'
-
-/** The largest `clockTolerance` of the token between an e-mail and a second factor, in seconds. */
-const longestTolerance = 300
 
 interface Claims {
   readonly id: string
@@ -127,53 +125,15 @@ export class MailLoginTools {
     // Clocks have no tolerance here: how long it is remembered that all sessions were revoked has none.
     if (left <= 0) throw loginExpired('its e-mail has expired')
     const secret = this.#secrets.named(claims.key)
-    return claims.state === undefined
-      ? this.#readCode(claims, secret, typed, left, request)
-      : this.#opened(claims, secret, claims.state, await this.#find(claims.email, request), request)
-  }
-
-  #find(email: string, request: FastifyRequest): Promise<Account | null> {
-    return this.accounts.find(email, request).catch(asUnknown(request))
-  }
-
-  async #readCode(
-    claims: OpenedMail,
-    secret: MailSecret,
-    typed: string | undefined,
-    left: number,
-    request: FastifyRequest,
-  ): Promise<Shown> {
-    if (typed === undefined || !this.resolved.code) throw loginExpired('no code')
-    const { id, email } = claims
-    const counted = await this.guesses.count(id, email, Math.ceil(left))
-    if (counted.limit === 'request') throw loginExpired('five wrong codes')
-    // A stranger has made them wrong, who must not end the request or the session of the user too.
-    if (counted.limit !== null) throw noGuess(codeInvalid('too many wrong codes for its address'))
-    const { takeBack } = counted
-    const look = async () => {
-      const account = await this.#find(email, request)
-      return { account, state: await this.stateOf(account, request) }
-    }
-    const { account, state } = await look().catch(async (error: unknown) => {
-      await takeBack()
-      throw error
-    })
-    const isRight = isSameCode(typed, secret.codeOf(id, state))
-    if (!isRight) throw codeInvalid('a wrong code')
-    await takeBack()
-    return this.#opened(claims, secret, state, account, request)
-  }
-
-  async #opened(
-    claims: OpenedMail,
-    secret: MailSecret,
-    state: string,
-    account: Account | null,
-    request: FastifyRequest,
-  ): Promise<Shown> {
     const { id, email, by, began, exp } = claims
-    const isOpen = account === null ? this.resolved.signUp : await this.accepts(account, request)
-    if (!isOpen || (await this.stateOf(account, request)) !== state) throw loginExpired(changed)
+    const { account, state } =
+      claims.state === undefined
+        ? await this.#readCode(claims, secret, typed, left, request)
+        : await this.#look(email, request)
+    const isSame = claims.state === undefined || claims.state === state
+    const accepts = (found: Account | null) =>
+      found === null ? this.resolved.signUp : this.accepts(found, request)
+    if (!isSame || !(await accepts(account))) throw loginExpired(changed)
     return {
       id,
       exp,
@@ -193,10 +153,38 @@ export class MailLoginTools {
     }
   }
 
+  /** The account of an address as it is now, and what its e-mails are bound to. */
+  async #look(email: string, request: FastifyRequest) {
+    const account = await this.accounts.find(email, request).catch(asUnknown(request))
+    return { account, state: await this.stateOf(account, request) }
+  }
+
+  async #readCode(
+    { id, email }: OpenedMail,
+    secret: MailSecret,
+    typed: string | undefined,
+    left: number,
+    request: FastifyRequest,
+  ) {
+    if (typed === undefined || !this.resolved.code) throw loginExpired('no code')
+    const counted = await this.guesses.count(id, email, Math.ceil(left))
+    if (counted.limit === 'request') throw loginExpired('five wrong codes')
+    // A stranger has made them wrong, who must not end the request or the session of the user too.
+    if (counted.limit !== null) throw noGuess(codeInvalid('too many wrong codes for its address'))
+    const { takeBack } = counted
+    const found = await this.#look(email, request).catch(async (error: unknown) => {
+      await takeBack()
+      throw error
+    })
+    if (!isSameCode(typed, secret.codeOf(id, found.state))) throw codeInvalid('a wrong code')
+    await takeBack()
+    return found
+  }
+
   /** @throws (rejects) ERR_AUTH_LOGIN_EXPIRED where the account of a state has changed meanwhile */
   async confirm(email: string, state: string, request: FastifyRequest): Promise<void> {
-    const now = await this.#find(email, request)
-    const isSame = now !== null && (await this.stateOf(now, request)) === state
-    if (!isSame || !(await this.accepts(now, request))) throw loginExpired(changed)
+    const { account, state: now } = await this.#look(email, request)
+    const isSame = account !== null && now === state
+    if (!isSame || !(await this.accepts(account, request))) throw loginExpired(changed)
   }
 }

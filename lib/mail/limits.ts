@@ -3,6 +3,7 @@ import { digestOf } from '../common/digest.js'
 import { rejection } from '../errors/errors.js'
 import { badRequest } from '../http/query.js'
 import { optional, options, whole } from '../options/check.js'
+import { longestTolerance } from '../options/jwt-schemas.js'
 import { withDefaults } from '../options/defaults.js'
 import { Counters } from '../throttle/counters.js'
 import { networksOf, sharedCounters, widened } from '../throttle/throttle.js'
@@ -113,7 +114,7 @@ export function mailLimits(
     ofUser: (kind: string, sub: string | number) => recipient(kind, String(sub)),
     /** Limits the uses of a link, for as long as it works with the longest `clockTolerance`. */
     link: ({ jti, exp }: { readonly jti: string; readonly exp: number }): Quota => {
-      const seconds = Math.ceil(exp - Date.now() / 1000) + 300
+      const seconds = Math.ceil(exp - Date.now() / 1000) + longestTolerance
       return { key: `link:${jti}`, most: mostTries, seconds }
     },
     /**

@@ -19,8 +19,15 @@ export const signingMethod = oneOf(signingMethods)
 /** One audience or several (RFC 7519 §4.1.3). */
 export const audience = oneOrMore(nonEmpty, 'a non-empty string, or an array of them')
 
+/** The largest `clockTolerance` that an authenticator can have, in seconds. */
+export const longestTolerance = 300
+
 export const tokenRules = {
-  clockTolerance: Type.Number({ minimum: 0, maximum: 300, description: 'seconds, 0 to 300' }),
+  clockTolerance: Type.Number({
+    minimum: 0,
+    maximum: longestTolerance,
+    description: `seconds, 0 to ${longestTolerance}`,
+  }),
   requireExp: flag,
   issuer: text('a non-empty string'),
   audience: or(false, audience),

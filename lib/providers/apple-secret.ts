@@ -1,5 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 import { createRequire } from 'node:module'
+import { textOf } from './entry.js'
 
 /** Loading it takes longer than all else here, and Apple alone needs it. */
 const crypto = () => createRequire(process.execPath)('node:crypto') as typeof import('node:crypto')
@@ -40,13 +41,12 @@ export function secretMaker(key: KeyObject, kid: string, claims: object): () => 
   }
 }
 
-const textOf = (value: unknown): string[] => (typeof value === 'string' && value ? [value] : [])
-
 /** The name in the field `user` of the form, which is JSON: `{ name: { firstName, lastName } }`. Anybody can write it. */
 export function nameOf(user: string | null): string | undefined {
   try {
     const { name } = JSON.parse(user ?? '{}') as { name?: Record<string, unknown> }
-    const text = [...textOf(name?.firstName), ...textOf(name?.lastName)].join(' ')
+    const parts = [textOf(name?.firstName), textOf(name?.lastName)]
+    const text = parts.filter((part) => part !== undefined).join(' ')
     const isGood = text.length <= 255 && text.isWellFormed() && !/\p{Cc}/u.test(text)
     return isGood ? text || undefined : undefined
   } catch {

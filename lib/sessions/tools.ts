@@ -3,6 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import { LRUCache } from 'lru-cache'
 import { claimsMaker } from '../login/token.js'
 import type { ResolvedSessions } from './options.js'
+import { longestTolerance } from '../options/jwt-schemas.js'
 import { openStore } from '../stores/store-client.js'
 import { Lookups } from '../throttle/lookups.js'
 import { findUser } from '../users/user.js'
@@ -16,9 +17,6 @@ import type { UserService } from '../../types/user-service.js'
 
 /** Seconds that a call of the store may take. */
 export const storeTimeout = 5
-
-/** The largest `clockTolerance` that an authenticator can have, in seconds. */
-const longestTolerance = 300
 
 export interface SessionTools extends ReturnType<typeof openTools> {
   /** The tools of all registrations of the app with the same user service, this one included. */

@@ -1,5 +1,5 @@
 import { digestOf } from '../common/digest.js'
-import { onceAMinute } from '../common/once-a-minute.js'
+import { Counters } from '../throttle/counters.js'
 import type { RedisCounters } from '../throttle/redis-counters.js'
 
 /** Wrong codes of one request, and those of one address in a day. */
@@ -7,17 +7,13 @@ const [mostOfRequest, mostOfAddress] = [5, 30]
 
 const day = 86_400
 
-/** The most keys that are counted, in up to 30 MB. */
-const most = 100_000
-
 /**
  * Counts wrong codes, by request and by address, in this process and in Redis where the throttle has one. Other counters drop
  * their oldest counts when there are too many, so an attacker could guess at many addresses to have the count of one dropped.
  * This one rejects all codes then; links still work.
  */
 export class CodeGuesses {
-  readonly #isSweepDue = onceAMinute()
-  readonly #counts = new Map<string, { wrong: number; readonly until: number }>()
+  readonly #counts = new Counters(day, true)
 
   /** @param path - of the route, which tells counts in Redis from those of other registrations */
   constructor(
@@ -35,9 +31,7 @@ export class CodeGuesses {
     const address = `${this.path}:codes:${digestOf(email)}`
     const takeBack = async (...keys: string[]): Promise<void> => {
       for (const key of keys) {
-        const counted = this.#counts.get(key)
-        // A guess that found the map full was not counted.
-        if (counted !== undefined) counted.wrong -= 1
+        this.#counts.reward(key)
         await (await this.redis)?.reward(key)
       }
     }
@@ -53,21 +47,8 @@ export class CodeGuesses {
   }
 
   async #add(key: string, seconds: number): Promise<number> {
-    const here = this.#addHere(key, seconds)
+    const here = this.#counts.penalty(key, seconds)
     const shared = await (await this.redis)?.penalty(key, seconds)
     return Math.max(here, shared?.consumedPoints ?? 0)
-  }
-
-  #addHere(key: string, seconds: number): number {
-    const counts = this.#counts
-    const now = Date.now()
-    const counted = counts.get(key)
-    if (counted !== undefined && counted.until > now) return (counted.wrong += 1)
-    counts.delete(key)
-    if (counts.size >= most && this.#isSweepDue())
-      for (const [each, { until }] of counts) if (until <= now) counts.delete(each)
-    if (counts.size >= most) return Infinity
-    counts.set(key, { wrong: 1, until: now + seconds * 1000 })
-    return 1
   }
 }

@@ -1,3 +1,5 @@
+import { onceAMinute } from '../common/once-a-minute.js'
+
 export interface Counted {
   readonly consumedPoints: number
   /** Milliseconds until they are forgotten. */
@@ -7,13 +9,32 @@ export interface Counted {
 /** The most keys that are counted. They take up to 15 MB. */
 const most = 50_000
 
+/** The most keys where none is dropped before its time, in up to 30 MB. */
+const mostKept = 100_000
+
 /** Counts failures in memory, each for a while after the first one. With too many keys, the oldest are forgotten. */
 export class Counters {
   /** A map keeps the order of the first failures, in which they are forgotten. */
   readonly #counts = new Map<string, { points: number; readonly until: number }>()
 
-  /** @param window - seconds from the first failure until it is forgotten */
-  constructor(private readonly window: number) {}
+  readonly #isSweepDue = onceAMinute()
+
+  /**
+   * @param window - seconds from the first failure until it is forgotten
+   * @param keepsAll - whether none is forgotten before: then a new key counts as too many while there is no room for it
+   */
+  constructor(
+    private readonly window: number,
+    private readonly keepsAll = false,
+  ) {}
+
+  #hasRoom(): boolean {
+    if (this.#counts.size < mostKept) return true
+    const now = Date.now()
+    if (this.#isSweepDue())
+      for (const [key, { until }] of this.#counts) if (until <= now) this.#counts.delete(key)
+    return this.#counts.size < mostKept
+  }
 
   get isEmpty(): boolean {
     return this.#counts.size === 0
@@ -29,6 +50,7 @@ export class Counters {
   penalty(key: string, seconds = this.window): number {
     const counted = this.#counts.get(key)
     if (counted !== undefined && counted.until > Date.now()) return (counted.points += 1)
+    if (counted === undefined && this.keepsAll && !this.#hasRoom()) return Infinity
     this.set(key, 1, seconds * 1000)
     return 1
   }
@@ -44,7 +66,7 @@ export class Counters {
     this.#counts.delete(key)
     this.#counts.set(key, { points, until: now + milliseconds })
     for (const [oldest, { until }] of this.#counts) {
-      if (this.#counts.size <= most && until > now) break
+      if ((this.keepsAll || this.#counts.size <= most) && until > now) break
       this.#counts.delete(oldest)
     }
   }

@@ -12,34 +12,29 @@ const isTrue = (value: unknown): boolean => value === true || value === 'true'
  */
 // developer.apple.com/documentation/signinwithapple: "Creating a client secret", "Configuring your webpage", "Authenticating users"
 // (`email_verified` is text or a boolean), read in November 2026.
-export function apple<Given extends AppleEntry>({
-  teamId,
-  keyId,
-  privateKey,
-  ...given
-}: Given): Entry<Given, 'teamId' | 'keyId' | 'privateKey'> {
+export function apple<Given extends AppleEntry>(
+  all: Given,
+): Entry<Given, 'teamId' | 'keyId' | 'privateKey'> {
+  const { teamId, keyId, privateKey, ...given } = all
   for (const [option, value] of Object.entries({ teamId, keyId }))
     if (textOf(value) === undefined) wrongEntry('apple', option, 'a string (is its variable set?)')
   const key = keyOf(privateKey)
   if (key === null)
     return wrongEntry('apple', 'privateKey', 'a P-256 key as PKCS #8 PEM, that of AuthKey_….p8')
-  const claims = { iss: teamId, aud: issuer, sub: given.clientId }
-  return entry(
-    {
-      issuer,
-      clientAuth: 'post',
-      scope: 'openid name email',
-      responseMode: 'form_post',
-      clientSecret: secretMaker(key, keyId, claims),
-      claims(claims: Profile, { user }: { readonly user: string | null }) {
-        const { name = nameOf(user), email_verified, is_private_email } = claims
-        const flags = {
-          email_verified: isTrue(email_verified),
-          is_private_email: isTrue(is_private_email),
-        }
-        return { ...claims, name, ...flags }
-      },
+  const facts = {
+    issuer,
+    clientAuth: 'post' as const,
+    scope: 'openid name email',
+    responseMode: 'form_post' as const,
+    clientSecret: secretMaker(key, keyId, { iss: teamId, aud: issuer, sub: given.clientId }),
+    claims(claims: Profile, { user }: { readonly user: string | null }) {
+      const { name = nameOf(user), email_verified, is_private_email } = claims
+      const flags = {
+        email_verified: isTrue(email_verified),
+        is_private_email: isTrue(is_private_email),
+      }
+      return { ...claims, name, ...flags }
     },
-    given,
-  )
+  }
+  return entry(facts, given)
 }

@@ -1,5 +1,5 @@
-import type { IdTokenClaims, LoginProviderOptions } from '../../types/login-with.js'
-import type { Entry, OwnHost } from '../../types/providers.js'
+import type { IdTokenClaims, LoginProviderOptions, OAuth2Options } from '../../types/login-with.js'
+import type { Entry, OAuth2Entry, OwnHost } from '../../types/providers.js'
 
 type Facts = Partial<LoginProviderOptions> & Pick<LoginProviderOptions, 'issuer'>
 
@@ -18,6 +18,14 @@ export function entry<Given extends object>(facts: Facts, given: Given): Given &
   const merged = { ...facts, ...Object.fromEntries(all) }
   return { ...merged, ...(ofEntry && ofApp && { claims: both }) } as Given & Entry<object>
 }
+
+type OAuth2Facts = Pick<LoginProviderOptions, 'issuer' | 'clientAuth'> & OAuth2Options
+
+/** Makes the entry of a provider without ID tokens, for which an app may ask for another `scope`. */
+export const oauth2Entry =
+  ({ issuer, clientAuth, ...known }: OAuth2Facts) =>
+  <Given extends OAuth2Entry>({ scope = known.scope, ...given }: Given): Entry<Given, 'scope'> =>
+    entry({ issuer, clientAuth, oauth2: { ...known, scope } }, given)
 
 /** The option `claims` of an entry whose provider sends `email_verified` as a boolean. Its type is not checked elsewhere. */
 export const strictly = (claims: IdTokenClaims): object => ({

@@ -1,4 +1,4 @@
-import { entry, baseUrlOf, emailOf, textOf } from './entry.js'
+import { oauth2Entry, baseUrlOf, emailOf, textOf } from './entry.js'
 import type { Entry, OAuth2Entry, OwnHost } from '../../types/providers.js'
 
 type Email = { email?: unknown; primary?: unknown; verified?: unknown } | null
@@ -12,33 +12,28 @@ type Email = { email?: unknown; primary?: unknown; verified?: unknown } | null
 export function github<Given extends OAuth2Entry & OwnHost>(
   all: Given,
 ): Entry<Given, 'scope' | 'baseUrl'> {
-  const { scope = 'user:email', baseUrl: _, ...given } = all
+  const { baseUrl: _, ...given }: OAuth2Entry & OwnHost = all
   const base = baseUrlOf('github', all, 'https://github.com')
   const api = base === 'https://github.com' ? 'https://api.github.com' : `${base}/api/v3`
-  return entry(
-    {
-      issuer: `${base}/login/oauth`,
-      clientAuth: 'post',
-      oauth2: {
-        authorizationEndpoint: `${base}/login/oauth/authorize`,
-        tokenEndpoint: `${base}/login/oauth/access_token`,
-        scope,
-        async profile(get) {
-          const { id: sub, login, name, avatar_url: picture } = await get(`${api}/user`)
+  return oauth2Entry({
+    issuer: `${base}/login/oauth`,
+    clientAuth: 'post',
+    authorizationEndpoint: `${base}/login/oauth/authorize`,
+    tokenEndpoint: `${base}/login/oauth/access_token`,
+    scope: 'user:email',
+    async profile(get) {
+      const { id: sub, login, name, avatar_url: picture } = await get(`${api}/user`)
+      const emails = await get<Email[]>(`${api}/user/emails`).catch(
+        (error: { status?: number }) => {
           // A GitHub App without the permission "Email addresses" may not read them.
-          const emails = await get<Email[]>(`${api}/user/emails`).catch(
-            (error: { status?: number }) => {
-              if (error.status === 403 || error.status === 404) return []
-              throw error
-            },
-          )
-          const isGood = (each: Email) => each?.primary === true && each.verified === true
-          const email = Array.isArray(emails) ? emails.find(isGood)?.email : undefined
-          const names = { name: textOf(name) ?? textOf(login), preferred_username: login, picture }
-          return { sub, ...names, ...emailOf(email, true) }
+          if (error.status === 403 || error.status === 404) return []
+          throw error
         },
-      },
+      )
+      const isGood = (each: Email) => each?.primary === true && each.verified === true
+      const email = Array.isArray(emails) ? emails.find(isGood)?.email : undefined
+      const names = { name: textOf(name) ?? textOf(login), preferred_username: login, picture }
+      return { sub, ...names, ...emailOf(email, true) }
     },
-    given,
-  )
+  })(given) as Entry<Given, 'scope' | 'baseUrl'>
 }

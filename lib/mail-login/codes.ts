@@ -3,6 +3,7 @@ import { isSixDigits, plainCode } from '../common/code.js'
 import { digestOf } from '../common/digest.js'
 import { secretBytes } from '../tokens/keys/secrets.js'
 import { loginExpired, type StepKeys } from '../tokens/step.js'
+import type { Quota, Quotas } from '../throttle/quotas.js'
 import type { MailLoginOptions } from '../../types/mail-login.js'
 
 const purpose = 'fastify-authn mail login'
@@ -64,3 +65,15 @@ export const signOf = (id: string): string =>
   [0, 1]
     .map((at) => letters.charAt(Buffer.from(digestOf(id)).readUInt8(at) % letters.length))
     .join('')
+
+/** Counts wrong codes. @member route - tells the counts in Redis from those of other registrations */
+export type Guesses = Quotas & { readonly route: string }
+
+export const day = 86_400
+
+/** The wrong codes of one request, and of one address in a day. @param seconds - for which the request works */
+export const codesOf = ({ route }: Guesses, id: string, email: string, seconds: number) =>
+  [
+    { key: `${route}:code:${id}`, most: 5, seconds },
+    { key: `${route}:codes:${digestOf(email)}`, most: 30, seconds: day },
+  ] as const satisfies Quota[]

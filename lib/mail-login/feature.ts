@@ -10,7 +10,9 @@ import { emailOf } from '../mail/email.js'
 import { mailLimits, type MailLimits } from '../mail/limits.js'
 import { Mails } from '../mail/mails.js'
 import { loginExpired } from '../tokens/step.js'
-import { CodeGuesses } from './guesses.js'
+import { Counters } from '../throttle/counters.js'
+import { quotasIn } from '../throttle/quotas.js'
+import { day, type Guesses } from './codes.js'
 import { mailLoginRoutes, shown } from './routes.js'
 import { codeInvalid, MailLoginTools } from './tools.js'
 import type { Body } from './handlers.js'
@@ -22,7 +24,7 @@ export { resolve, schema } from './options.js'
 
 interface Counts {
   readonly limits: MailLimits
-  readonly guesses: CodeGuesses
+  readonly guesses: Guesses
 }
 
 const counts = new WeakMap<
@@ -65,7 +67,8 @@ export function create(context: FeatureContext<ResolvedMailLogin>): Feature {
   const quotas = { limits: others.limits, linkExpiry: resolved.expiresIn }
   const { limits, guesses } = sharedCounts(context, () => {
     const made = mailLimits(route, [], quotas, options, log)
-    return { limits: made, guesses: new CodeGuesses(route, made.ready) }
+    // Counters that keep all: by guesses at many addresses, the count of one could be dropped.
+    return { limits: made, guesses: { route, ...quotasIn(new Counters(day, true), made.ready) } }
   })
   let tools: MailLoginTools
   return {

@@ -9,8 +9,7 @@ import { issuedAfter, noClaims } from '../login/token.js'
 import { StoredAccounts, type Account } from '../login/stored-accounts.js'
 import { loginExpired, stepTime, stepTokens, type StepKeys } from '../tokens/step.js'
 import { asUnknown, withUserTimeout } from '../users/user.js'
-import { isSameCode, mailSecrets, signOf, type MailSecret } from './codes.js'
-import type { CodeGuesses } from './guesses.js'
+import { codesOf, isSameCode, mailSecrets, signOf, type Guesses, type MailSecret } from './codes.js'
 import type { ResolvedMailLogin } from './options.js'
 import type { Registration } from '../feature.js'
 import type { Mails } from '../mail/mails.js'
@@ -72,7 +71,7 @@ export class MailLoginTools {
     keys: StepKeys,
     readonly accounts: StoredAccounts,
     readonly mails: Mails,
-    readonly guesses: CodeGuesses,
+    readonly guesses: Guesses,
     readonly registration: Registration,
   ) {
     const foreign = 'its token is of another app or registration'
@@ -167,11 +166,16 @@ export class MailLoginTools {
     request: FastifyRequest,
   ) {
     if (typed === undefined || !this.resolved.code) throw loginExpired('no code')
-    const counted = await this.guesses.count(id, email, Math.ceil(left))
-    if (counted.limit === 'request') throw loginExpired('five wrong codes')
-    // A stranger has made them wrong, who must not end the request or the session of the user too.
-    if (counted.limit !== null) throw noGuess(codeInvalid('too many wrong codes for its address'))
-    const { takeBack } = counted
+    const { guesses } = this
+    const [ofRequest, ofAddress] = codesOf(guesses, id, email, Math.ceil(left))
+    // Counted before the check, so that simultaneous ones do not exceed a limit.
+    if ((await guesses.count(ofRequest)) > 0) throw loginExpired('five wrong codes')
+    if ((await guesses.count(ofAddress)) > 0) {
+      await guesses.takeBack(ofRequest)
+      // A stranger has made them wrong, who must not end the request or the session of the user too.
+      throw noGuess(codeInvalid('too many wrong codes for its address'))
+    }
+    const takeBack = () => guesses.takeBack(ofRequest, ofAddress)
     const found = await this.#look(email, request).catch(async (error: unknown) => {
       await takeBack()
       throw error

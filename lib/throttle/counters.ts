@@ -21,7 +21,7 @@ export class Counters {
 
   /**
    * @param window - seconds from the first failure until it is forgotten
-   * @param keepsAll - whether none is forgotten before: then a new key counts as too many while there is no room for it
+   * @param keepsAll - whether none is forgotten before: while there is no room, a new key is not kept, and counts as too many
    */
   constructor(
     private readonly window: number,
@@ -50,9 +50,8 @@ export class Counters {
   penalty(key: string, seconds = this.window): number {
     const counted = this.#counts.get(key)
     if (counted !== undefined && counted.until > Date.now()) return (counted.points += 1)
-    if (counted === undefined && this.keepsAll && !this.#hasRoom()) return Infinity
     this.set(key, 1, seconds * 1000)
-    return 1
+    return this.#counts.has(key) ? 1 : Infinity
   }
 
   /** Takes a failure back. */
@@ -62,8 +61,8 @@ export class Counters {
   }
 
   set(key: string, points: number, milliseconds: number): void {
+    if (!this.#counts.delete(key) && this.keepsAll && !this.#hasRoom()) return
     const now = Date.now()
-    this.#counts.delete(key)
     this.#counts.set(key, { points, until: now + milliseconds })
     for (const [oldest, { until }] of this.#counts) {
       if ((this.keepsAll || this.#counts.size <= most) && until > now) break

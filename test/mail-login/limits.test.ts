@@ -1,6 +1,5 @@
 // Wrong codes and e-mails are limited, and no stranger keeps a user out.
 import t from 'tap'
-import { CodeGuesses } from '../../lib/mail-login/guesses.js'
 import { accountsOver, hash } from '../helpers/accounts.js'
 import { clockOf } from '../helpers/clock.js'
 import { alice, expired, mailApp, otherCode, wrong } from '../helpers/mail-login.js'
@@ -149,16 +148,4 @@ t.test('one client can ask for 30 e-mails an hour, wrong addresses included', as
     await ask(turn % 2 ? 'no address' : `${turn}@example.com`)
   t.equal(await ask(alice), '429 ERR_AUTH_TOO_MANY_MAILS')
   t.match(await app.from('198.51.100.2', '/login/mail', { email: alice }), /^202/)
-})
-
-t.test('guesses at many addresses make no room for more at one of them', async (t) => {
-  const guesses = new CodeGuesses('/login/mail', Promise.resolve(null))
-  for (let turn = 0; turn < 30; turn += 1) await guesses.count(`first ${turn}`, alice, 600)
-  t.equal((await guesses.count('next', alice, 600)).limit, 'address')
-  for (let turn = 0; turn < 60_000; turn += 1)
-    await guesses.count(`request ${turn}`, `${turn}@example.com`, 600)
-  t.equal((await guesses.count('last', alice, 600)).limit, 'request', 'there is no room')
-  clockOf(t).advance(86_401)
-  t.intercept(performance, 'now', { value: () => 1e9 })
-  t.equal((await guesses.count('later', alice, 600)).limit, null)
 })

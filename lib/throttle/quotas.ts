@@ -1,0 +1,46 @@
+import type { Counters } from './counters.js'
+import type { RedisCounters } from './redis-counters.js'
+
+/** A limit on how often something may be done in so many seconds, from the first time on. */
+export type Quota = Readonly<Record<'most' | 'seconds', number> & { key: string }>
+
+export type Quotas = ReturnType<typeof quotasIn>
+
+/** Counts in this process and, while Redis is there, in all of them. */
+export function quotasIn(memory: Counters, redis: Promise<RedisCounters | null>) {
+  return {
+    /** Resolves when Redis is there. */
+    ready: redis,
+    /** @returns 0 if it was counted; where a limit is reached, it counts for none: milliseconds to wait */
+    async count(...quotas: Quota[]): Promise<number> {
+      // Counted in memory too, for when Redis does not answer. Otherwise Redis alone knows what others have counted or reset.
+      const here = quotas.map(({ key, seconds }) => memory.penalty(key, seconds))
+      const counters = await redis
+      for (const [at, { key, most, seconds }] of quotas.entries()) {
+        const shared = await counters?.penalty(key, seconds)
+        if (shared) memory.set(key, shared.consumedPoints, shared.msBeforeNext)
+        if ((shared?.consumedPoints ?? Number(here[at])) <= most) continue
+        const wait = memory.get(key)?.msBeforeNext ?? 0
+        for (const other of quotas) memory.reward(other.key)
+        for (const other of quotas.slice(0, at + 1)) await counters?.reward(other.key)
+        return Math.max(1, wait)
+      }
+      return 0
+    },
+    async takeBack(...quotas: readonly Quota[]): Promise<void> {
+      for (const { key } of quotas) memory.reward(key)
+      const counters = await redis
+      for (const { key } of quotas) await counters?.reward(key)
+    },
+    async useUp({ key, most, seconds }: Quota): Promise<void> {
+      memory.set(key, most, seconds * 1000)
+      await (await redis)?.penalty(key, seconds, most)
+    },
+    async forgetAll(...quotas: readonly Quota[]): Promise<void> {
+      const keys = quotas.map(({ key }) => key)
+      for (const key of keys) memory.delete(key)
+      const counters = await redis
+      if (counters !== null) await Promise.all(keys.map((key) => counters.delete(key)))
+    },
+  }
+}

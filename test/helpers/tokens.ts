@@ -91,9 +91,9 @@ export function publicPem(key: KeyObject): string {
   return key.export({ type: 'spki', format: 'pem' }) as string
 }
 
-/** Claims that are valid for a minute. */
+/** Claims that outlive a slow run of the tests. */
 export const claims = (more: object = {}): object => ({
   sub: 'alice',
-  exp: epochSeconds() + 60,
+  exp: epochSeconds() + 900,
   ...more,
 })

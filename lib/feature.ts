@@ -174,7 +174,7 @@ export interface Confirmation {
   }
 }
 
-type Proved = Pick<FinishedLogin, 'user' | 'confirm' | 'use' | 'once'>
+type Proved = Pick<FinishedLogin, 'user' | 'began' | 'confirm' | 'use' | 'once'>
 
 /** A session of the user of a request, and what it has proved. */
 export interface Own {

@@ -96,10 +96,11 @@ export function create(context: FeatureContext<ResolvedMailLogin>): Feature {
         proves: {
           body: shown,
           async check({ sub }, { token, code }: Body, request) {
-            const { account, confirm, once } = await tools.read(token, code, request)
+            const shown = await tools.read(token, code, request)
+            const { account, began, confirm, once } = shown
             const own = account && (await tools.accounts.subOf(account, request, noClaims))
             if (account !== null && String(own) === String(sub))
-              return { user: account.user, confirm, once }
+              return { user: account.user, began, confirm, once, use: () => tools.forget(shown) }
             throw (code === undefined ? loginExpired : codeInvalid)('it is of another user')
           },
         },

@@ -69,15 +69,15 @@ export const ask: Handle = async (tools, body, request, reply, started) => {
 const isWrong = ({ code }: { readonly code?: unknown }): boolean =>
   code === 'ERR_AUTH_MAIL_CODE_INVALID' || code === 'ERR_AUTH_LOGIN_EXPIRED'
 
-export const finish: Handle = async (tools, { token, code }, request, reply) => {
-  const { registration, mails } = tools
+export const finish: Handle = async (tools, { token, code }, request, reply, started) => {
+  const { registration } = tools
   // Each wrong code counts for the client, and none for its token: a right one is rejected by the fifth wrong one alone.
   const counted = { token: `${token} ${code}` }
   const counts = { isWrong, isAsked: code !== undefined }
   const shown = await registration.attempts.counting(counts, counted, request, () =>
     tools.read(token, code, request),
   )
-  const { email, account: found, confirm, began, started, once, by, state } = shown
+  const { email, account: found, confirm, began, once } = shown
   const account = found ?? (await signUp(tools, shown, request))
   if (account === null) return null
   const login = {
@@ -90,7 +90,7 @@ export const finish: Handle = async (tools, { token, code }, request, reply) => 
     ...(found && { confirm }),
   }
   const body = await finishLogin(registration, request, reply, login)
-  await mails.limits.forgetAll(mails.limits.mailbox(email, state), ...mails.limits.daily(by))
+  await tools.forget(shown)
   return body
 }
 

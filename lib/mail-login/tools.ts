@@ -35,7 +35,7 @@ interface OpenedMail extends Claims {
 }
 
 /** A link or a code that is right, and what its login needs. */
-export interface Shown extends Pick<FinishedLogin, 'began' | 'started' | 'once'> {
+export interface Shown extends Pick<FinishedLogin, 'began' | 'once'> {
   readonly id: string
   readonly exp: number
   readonly by: readonly string[]
@@ -141,7 +141,6 @@ export class MailLoginTools {
       account,
       state,
       began,
-      started: performance.now() - Math.max(0, Date.now() - began),
       // A second factor may follow.
       once: {
         name: secret.sessionName(id),
@@ -183,6 +182,12 @@ export class MailLoginTools {
     if (!isSameCode(typed, secret.codeOf(id, found.state))) throw codeInvalid('a wrong code')
     await takeBack()
     return found
+  }
+
+  /** A login ends the counts of e-mails. */
+  async forget({ email, state, by }: Shown): Promise<void> {
+    const { limits } = this.mails
+    await limits.forgetAll(limits.mailbox(email, state), ...limits.daily(by))
   }
 
   /** @throws (rejects) ERR_AUTH_LOGIN_EXPIRED where the account of a state has changed meanwhile */

@@ -30,7 +30,7 @@ export function create(context: FeatureContext<ResolvedSecondFactor>): Feature {
     page: pageOf(resolved, cookies, 'loginWith' in resolvedBefore),
     isOn: (user, isOther) => tools.store.textOf(user, isOther) !== null,
     async ask(request, reply, user, login) {
-      const { username, started, authentication, replacement, replaces, once } = login
+      const { username, authentication, replacement, replaces, once } = login
       const { sub } = await tools.claimsOf(username, request, user)
       const factor = tools.store.factorOf(user, sub)
       if (factor === null) return null
@@ -38,7 +38,7 @@ export function create(context: FeatureContext<ResolvedSecondFactor>): Feature {
       if (devices?.has(request, tools.deviceOf([state], factor))) return null
       // The hash may be replaced by this login, or not if the app cannot store it.
       const states = [state, ...(replacement ? [tools.stateOf(user, factor, replacement)] : [])]
-      const began = Date.now() - (performance.now() - started)
+      const { began = Date.now() - (performance.now() - login.started) } = login
       const { amr = [] } = authentication
       const validAfter = tools.validAfter(user)
       const token = tokens.login.make({ sub, states, amr, began, validAfter, replaces, once })

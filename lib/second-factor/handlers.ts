@@ -17,7 +17,8 @@ interface Body {
 
 type Handle = HandleOf<SecondFactorTools, Body>
 
-export const logIn: Handle = async (tools, { token, code, remember }, request, reply) => {
+export const logIn: Handle = async (tools, body, request, reply, started) => {
+  const { token, code, remember } = body
   const claims = tools.tokens.login.read(token)
   const { sub, states, amr, began, validAfter, replaces, once } = claims
   // Until then, stores remember that all sessions of a user were revoked.
@@ -33,11 +34,10 @@ export const logIn: Handle = async (tools, { token, code, remember }, request, r
   }
   const device = tools.deviceOf(states, check(found))
   // Sessions that were revoked since the password was checked include this one.
-  const times = { began, started: performance.now() - Math.max(0, Date.now() - began) }
-  const login = { sub, user: found, amr, code, check, replaces, once, ...times }
-  const body = await tools.begin(request, reply, login)
+  const login = { sub, user: found, amr, code, check, replaces, once, began, started }
+  const result = await tools.begin(request, reply, login)
   if (remember) devices?.remember(reply, device)
-  return body
+  return result
 }
 
 export const status: Handle = async (tools, _body, request) => {

@@ -4,7 +4,7 @@ import { confirmRoutes } from '../login/confirm.js'
 import { wantedLogin } from '../login/route.js'
 import { sessionsApi } from './api.js'
 import { beginSession } from './issue.js'
-import { revokeReplaced } from './logout.js'
+import { findReplaced } from './logout.js'
 import { parseRefreshToken } from './refresh-token.js'
 import { sessionRoutes } from './routes.js'
 import { isOwnSession, openTools, storeTimeout, type SessionTools } from './tools.js'
@@ -48,8 +48,14 @@ export function create(context: FeatureContext<ResolvedSessions>): Feature {
     knows: (text) => parseRefreshToken(text) !== null,
     tokenChecks: [{ claims: (claims) => revocations.check(claims) }],
     async issueTokens(...login) {
-      if (login[3].replaces === undefined) await revokeReplaced(tools, ...login)
-      return beginSession(tools, ...login)
+      const [, request, , { confirm, once, replaces }, registration] = login
+      const isAnew = replaces === undefined
+      const replaced = isAnew ? await findReplaced(tools, request, registration) : null
+      // One that was used begins no session, and must not end that of the browser.
+      if (once !== undefined) return beginSession(tools, replaced, ...login)
+      if (replaced !== null) await confirm?.()
+      await replaced?.revoke()
+      return beginSession(tools, null, ...login)
     },
     routes(registration) {
       const login = wantedLogin(registration)

@@ -8,23 +8,29 @@ import { issuedAfter, issuedAt, type OwnClaims } from '../login/token.js'
 import { loginExpired } from '../tokens/step.js'
 import { newRefreshToken } from './refresh-token.js'
 import { revokeSessions, type SessionTools } from './tools.js'
+import type { Replaced } from './logout.js'
 import type { IssueTokens } from '../feature.js'
 import type { IssuedTokens } from '../tokens/issued.js'
 import type { JwtClaims } from '../../types/request-extra.js'
 
 const randomName = (): string => randomBytes(16).toString('base64url')
 
-/** @throws (rejects) ERR_AUTH_STORE_UNAVAILABLE; ERR_AUTH_LOGIN_EXPIRED; AuthenticationFault; what `confirm` of the attempt throws */
+/**
+ * @param replaced - the session that it revokes, if it may begin only once; null for others, which have revoked it before
+ * @throws (rejects) ERR_AUTH_STORE_UNAVAILABLE; ERR_AUTH_LOGIN_EXPIRED; AuthenticationFault; what `confirm` of the attempt throws
+ */
 export async function beginSession(
   tools: SessionTools,
+  replaced: Replaced | null,
   ...[username, request, user, attempt, registration]: Parameters<IssueTokens>
 ): Promise<IssuedTokens> {
   const { lifetime, idle, maxPerUser: most } = tools.settings
   const { replaces, once } = attempt
-  // There will not be one more than before.
-  const maxPerUser = replaces === undefined ? most : 2 ** 31 - 1
   const claims = await tools.claimsOf(username, request, user)
   const { sub } = claims
+  const isSameUser = replaced?.session.sub === String(sub)
+  // There will not be one more than before.
+  const maxPerUser = replaces === undefined ? most + Number(isSameUser) : 2 ** 31 - 1
   const sid = `${once?.name ?? randomName()}.${tools.tag}`
   const now = Date.now() / 1000
   const begun = Math.max(now, issuedAfter(tools.tokenChecks, user))
@@ -51,18 +57,28 @@ export async function beginSession(
     userAgent: shortened(request.headers['user-agent'], 256),
     data: JSON.stringify(data),
   }
+  const isRevokedHere = (): boolean => {
+    const [at = -Infinity, on = -Infinity] = tools.userRevocations.get(session.sub) ?? []
+    return attempt.began === undefined ? at > attempt.started : on > attempt.began
+  }
+  const revoked = (): Error => {
+    const cause = 'sessions revoked meanwhile'
+    if (once !== undefined) return loginExpired(cause)
+    return rejection(replaces ? 'auth.logged-out' : 'auth.invalid-credentials', { cause })
+  }
+  // Storing it could end another session of the user, as one of too many.
+  if (isRevokedHere()) throw revoked()
   const stored = await tools.client.call((store) => store.create(session))
   if (stored === null) throw loginExpired('it has begun a session before')
+  const { began: date, started } = attempt
+  const elapsed = date === undefined ? performance.now() - started : Math.max(0, Date.now() - date)
   // The login began at this time by the clock of the store, or a little later; that clock may count milliseconds.
-  const began = stored.now + 0.001 - (performance.now() - attempt.started) / 1000
+  const began = stored.now + 0.001 - elapsed / 1000
   const { userRevocation: last } = stored
   const isRevoked = (): boolean => {
-    const own = tools.userRevocations.get(session.sub)
-    const [at = -Infinity, on = -Infinity] = own ?? []
-    if (attempt.began === undefined ? at > attempt.started : on > attempt.began) return true
     // For its own revocations this process compares its own, more exact clock, unless it has forgotten them.
-    const isOther = own === undefined || last?.by !== tools.instance
-    return last !== null && isOther && last.at > began
+    const isOther = !tools.userRevocations.has(session.sub) || last?.by !== tools.instance
+    return isRevokedHere() || (last !== null && isOther && last.at > began)
   }
   for (const each of stored.revoked) {
     tools.revocations.add(each.sid, tools.revocationTtl)
@@ -70,11 +86,9 @@ export async function beginSession(
   }
   try {
     await attempt.confirm?.()
-    if (isRevoked()) {
-      const key = replaces === undefined ? 'auth.invalid-credentials' : 'auth.logged-out'
-      throw rejection(key, { cause: 'sessions revoked meanwhile' })
-    }
+    if (isRevoked()) throw revoked()
     await attempt.use?.()
+    await replaced?.revoke()
     // Only who revokes the old session may have the new one: a "log out everywhere" that came first has revoked both.
     if (replaces !== undefined && (await revokeSessions(tools, { sid: replaces })) === 0) {
       throw rejection('auth.logged-out', { cause: 'session revoked meanwhile' })

@@ -5,7 +5,7 @@ import { isUsableName, requireUser } from '../users/user.js'
 import { swapRefreshToken, ownerOf, presentedSession } from './refresh.js'
 import { reportRevoked } from './issue.js'
 import { isOwnSession, revokeSessions, type SessionTools } from './tools.js'
-import type { IssueTokens } from '../feature.js'
+import type { Registration } from '../feature.js'
 import type { TokenSource } from '../tokens/issued.js'
 import type { StoredSession } from '../../types/sessions.js'
 
@@ -29,29 +29,42 @@ export async function leavingOf(
 
 const isNoToken = /^ERR_AUTH_(?:MALFORMED_|REFRESH_|TOO_MANY_)/
 
-/**
- * Revokes the session whose refresh token a browser still has, which a login replaces. Any other string changes
- * nothing, and an old one is reuse, as it is everywhere.
- */
-export async function revokeReplaced(
-  tools: SessionTools,
-  ...[, request, , attempt, { carrier }]: Parameters<IssueTokens>
-): Promise<void> {
-  let session: StoredSession
-  try {
-    const token = carrier.refreshToken(request)
-    if (token === null) return
-    const presented = await presentedSession(tools, request, token)
-    await attempt.confirm?.()
-    session = (await swapRefreshToken(tools, request, presented, 'login')).session
-  } catch (error) {
-    // A bad refresh token, or one of too many, must not keep a user with the right password out.
-    if (isAuthenticationError(error) && isNoToken.test(error.code)) return
+/** A bad refresh token, or one of too many, must not keep a user with the right password out. */
+const unlessNoToken = <T>(work: Promise<T>): Promise<T | null> =>
+  work.catch((error: unknown) => {
+    if (isAuthenticationError(error) && isNoToken.test(error.code)) return null
     throw error
+  })
+
+/** A session that a login replaces. */
+export interface Replaced {
+  readonly session: StoredSession
+  /** Any other string than its refresh token changes nothing, and an old one is reuse, as it is everywhere. */
+  revoke(): Promise<void>
+}
+
+/** Finds the session whose refresh token a browser still has. */
+export async function findReplaced(
+  tools: SessionTools,
+  request: FastifyRequest,
+  { carrier }: Registration,
+): Promise<Replaced | null> {
+  const find = async (): Promise<Replaced | null> => {
+    const token = carrier.refreshToken(request)
+    if (token === null) return null
+    const presented = await presentedSession(tools, request, token)
+    return {
+      session: presented.session,
+      async revoke() {
+        const swapped = await unlessNoToken(swapRefreshToken(tools, request, presented, 'login'))
+        if (swapped === null) return
+        const { sid, sub } = swapped.session
+        await revokeSessions(tools, { sid })
+        reportRevoked(tools, request, sid, sub)
+      },
+    }
   }
-  const { sid, sub } = session
-  await revokeSessions(tools, { sid })
-  reportRevoked(tools, request, sid, sub)
+  return unlessNoToken(find())
 }
 
 async function ofAccessToken(

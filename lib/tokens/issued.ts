@@ -31,9 +31,9 @@ export interface Once {
 }
 
 export interface LoginAttempt {
-  /** The time at which it began, before the user was read, by the clock of `performance.now()`. */
+  /** When its request began, before the user was read, by the clock of `performance.now()`. */
   readonly started: number
-  /** The same for a login of several requests, in milliseconds since 1970: the other clock begins, or stops, with a process. */
+  /** When a login of several requests began, in milliseconds since 1970: the other clock begins, or stops, with a process. */
   readonly began?: number | undefined
   readonly authentication: Authentication
   /** The password hash that this login is storing in place of that of the user, if it does. */

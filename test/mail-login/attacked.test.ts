@@ -14,7 +14,7 @@ t.test('a revocation counts that this process has forgotten', async (t) => {
   const { token, mail } = await asked()
   await app.authn.sessions.revoke({ sub: 1 })
   for (let sub = 2; sub < 10_010; sub += 1) await app.authn.sessions.revoke({ sub })
-  t.equal(await finish({ token: mail.token }), '401 ERR_AUTH_INVALID_CREDENTIALS')
+  t.equal(await finish({ token: mail.token }), expired)
   t.equal(await finish({ token, code: mail.code }), expired, 'which has used it up')
 })
 

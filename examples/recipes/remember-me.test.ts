@@ -3,7 +3,7 @@ import bcrypt from 'bcrypt'
 import Fastify, { type LightMyRequestResponse } from 'fastify'
 import { authn } from 'fastify-authn'
 import t from 'tap'
-import type { Passkey } from 'fastify-authn'
+import type { LogInMail, Passkey } from 'fastify-authn'
 import { totpCode, virtualPasskey } from 'fastify-authn/testing'
 import { rememberMe } from './remember-me.js'
 
@@ -15,6 +15,7 @@ const alice = {
   secondFactor: null as string | null,
 }
 const keys = new Map<string, Passkey>()
+const mails: LogInMail[] = []
 
 const app = Fastify()
 await app.register(authn, {
@@ -27,7 +28,7 @@ await app.register(authn, {
   cookies: true,
   accounts: {
     url: 'https://shop.example/account',
-    sendMail: () => undefined,
+    sendMail: (mail) => void mails.push(mail as LogInMail),
     signUp: false,
     create: () => null,
     update: (_user, after) => {
@@ -35,6 +36,7 @@ await app.register(authn, {
       return true
     },
   },
+  mailLogin: true,
   secondFactor: {
     key: randomBytes(32).toString('base64url'),
     issuer: 'Shop',
@@ -165,9 +167,17 @@ t.test('a new password, a code and a passkey do not change it', async (t) => {
     await browser.logIn(remember !== true)
     const half = await browser.ask('POST', '/login', { email: alice.email, password, remember })
     t.equal(half.statusCode, 202)
-    const { token } = half.json<{ secondFactor: { token: string } }>().secondFactor
-    const next = { token, code: recoveryCodes.pop() }
-    t.equal(await browser.send('POST', '/login/second-factor', next), 200)
+    const next = (response: LightMyRequestResponse) => ({
+      token: response.json<{ secondFactor: { token: string } }>().secondFactor.token,
+      code: recoveryCodes.pop(),
+    })
+    t.equal(await browser.send('POST', '/login/second-factor', next(half)), 200)
     t.equal(await browser.stays(), remember === true, 'a code')
+    t.equal(await browser.send('POST', '/login/mail', { email: alice.email }), 202)
+    await app.authn.accounts.settled()
+    const mailed = { token: mails.pop()?.token, remember: remember !== true }
+    const asking = await browser.ask('POST', '/login/mail/finish', mailed)
+    t.equal(await browser.send('POST', '/login/second-factor', next(asking)), 200)
+    t.equal(await browser.stays(), remember !== true, 'an e-mail and a code')
   }
 })

@@ -17,7 +17,8 @@ export function rememberMe(app: FastifyInstance, login = '/login'): void {
     const { url = '' } = request.routeOptions
     const given = [reply.getHeader('set-cookie') ?? []].flat().map(String)
     // 202: the login asks for a code, and its next step does not know the checkbox.
-    const isFirstStep = url === login && reply.statusCode === 202
+    const isLogin = ['', '/mail/finish', '/passkey'].some((end) => url === login + end)
+    const isFirstStep = isLogin && reply.statusCode === 202
     if (!isFirstStep && !given.some(isOurs)) return
     const isBegin = !goesOn.test(url)
     const { remember } = Object(request.body) as { remember?: unknown }

@@ -2,6 +2,8 @@ import { AuthnUsageError } from '../errors/errors.js'
 import { requireLogin } from '../login/needs.js'
 import { emailOf } from '../mail/email.js'
 import { mailLimits } from '../mail/limits.js'
+import { Counters } from '../throttle/counters.js'
+import { quotasIn, redisOf } from '../throttle/quotas.js'
 import { Mails } from '../mail/mails.js'
 import { accountLinks, type LinkClaims } from './links.js'
 import { accountRoutes } from './routes.js'
@@ -28,7 +30,10 @@ export function create(context: FeatureContext<ResolvedAccounts>): Feature {
     context,
     'an address may go to another person, who must not find old sessions.',
   )
-  const limits = mailLimits(keys.path, ['sign-up', 'reset'], resolved, options, log)
+  const { window } = resolved.limits
+  const redis = redisOf(options, window, log)
+  const quotas = quotasIn(new Counters(window), () => redis)
+  const limits = mailLimits(keys.path, ['sign-up', 'reset'], resolved, quotas)
   const links = accountLinks(keys, resolved)
   let tools: AccountTools
   const api: Accounts = {
@@ -58,7 +63,7 @@ export function create(context: FeatureContext<ResolvedAccounts>): Feature {
     stats: () => ({ created: tools.created, ...tools.mails.counts }),
     // No request waits for a file.
     async ready() {
-      await Promise.all([limits.ready, tools.registration.passwords.load()])
+      await Promise.all([limits.ready(), tools.registration.passwords.load()])
     },
     stop: () => tools.mails.close(),
     close: () => tools.mails.close(),

@@ -157,6 +157,7 @@ export class AccountTools extends StoredAccounts {
   /** A link to reset the password; undefined for a user who has none: an address from a provider may not be verified. */
   async resetLink(account: Account, request: FastifyRequest) {
     const { hasNoWayIn } = this.resolved
+    if (this.isPasswordless) return undefined
     if (!account.hasPassword && !(await hasNoWayIn?.(account.user))) return undefined
     const sub = await this.subOf(account, request, noClaims)
     return this.links.make('reset', { sub, state: accountDigest(account.values) })

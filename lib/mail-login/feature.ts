@@ -7,12 +7,12 @@ import { belowLogin, urlOf } from '../login/plugin-routes.js'
 import { StoredAccounts } from '../login/stored-accounts.js'
 import { noClaims } from '../login/token.js'
 import { emailOf } from '../mail/email.js'
-import { mailLimits, type MailLimits } from '../mail/limits.js'
+import { mailLimits } from '../mail/limits.js'
 import { Mails } from '../mail/mails.js'
 import { loginExpired } from '../tokens/step.js'
 import { Counters } from '../throttle/counters.js'
-import { quotasIn } from '../throttle/quotas.js'
-import { day, type Guesses } from './codes.js'
+import { quotasIn, redisOf, type Quotas } from '../throttle/quotas.js'
+import { day } from './codes.js'
 import { mailLoginRoutes, shown } from './routes.js'
 import { codeInvalid, MailLoginTools } from './tools.js'
 import type { Body } from './handlers.js'
@@ -23,32 +23,40 @@ import type { Feature, FeatureContext } from '../feature.js'
 export { resolve, schema } from './options.js'
 
 interface Counts {
-  readonly limits: MailLimits
-  readonly guesses: Guesses
+  readonly userService: ResolvedOptions['userService']
+  /** Of the first registration: it tells these counts in Redis from others. */
+  readonly route: string
+  readonly mails: Quotas
+  readonly codes: Quotas
+  redis?: ReturnType<typeof redisOf>
 }
 
-const counts = new WeakMap<
-  FeatureContext['root'],
-  (Counts & Pick<ResolvedOptions, 'userService'>)[]
->()
+const counts = new WeakMap<FeatureContext['root'], Counts[]>()
 
 /** Registrations with the same users share them, or two would allow twice the guesses and the e-mails. */
-function sharedCounts({ root, options }: FeatureContext, make: () => Counts): Counts {
+function sharedCounts({ root, options, log }: FeatureContext, route: string): Counts {
   const all = counts.get(root) ?? []
   counts.set(root, all)
-  const { userService } = options
+  const { throttle, userService } = options
   const present = all.find((each) => isSameService(each.userService, userService))
-  if (present !== undefined) return present
-  const made = { ...make(), userService }
-  all.push(made)
-  return made
+  const redis = async () => shared.redis ?? null
+  const shared: Counts = present ?? {
+    userService,
+    route,
+    mails: quotasIn(new Counters(day), redis),
+    // Guesses at many addresses must not drop the count of one.
+    codes: quotasIn(new Counters(day, true), redis),
+  }
+  if (present === undefined) all.push(shared)
+  if (throttle !== false && throttle.redis) shared.redis ??= redisOf(options, day, log)
+  return shared
 }
 
 const canGetMail = ({ email }: AccountValues): boolean => email !== null && emailOf(email) !== null
 
 /** The option `mailLogin`: logins by an e-mail with a link and a code. @throws ERR_AUTH_OPTION */
 export function create(context: FeatureContext<ResolvedMailLogin>): Feature {
-  const { app, log, options, resolved, resolvedBefore } = context
+  const { app, options, resolved, resolvedBefore } = context
   const { accounts } = resolvedBefore
   const why = 'an address may go to another person, who must not find old sessions.'
   const { path, keys } = requireLogin('mailLogin', context, why)
@@ -63,13 +71,9 @@ export function create(context: FeatureContext<ResolvedMailLogin>): Feature {
   }
   const isForAll = signUp || !hasPasswords || 'users' in resolvedBefore
   const settings = { ...resolved, signUp, isOpen: isForAll, url }
-  const route = urlOf(app, belowLogin(path, 'mail'))
   const quotas = { limits: others.limits, linkExpiry: resolved.expiresIn }
-  const { limits, guesses } = sharedCounts(context, () => {
-    const made = mailLimits(route, [], quotas, options, log)
-    // Counters that keep all: by guesses at many addresses, the count of one could be dropped.
-    return { limits: made, guesses: { route, ...quotasIn(new Counters(day, true), made.ready) } }
-  })
+  const { route, mails, codes } = sharedCounts(context, urlOf(app, belowLogin(path, 'mail')))
+  const limits = mailLimits(route, [], quotas, mails)
   let tools: MailLoginTools
   return {
     name: 'mailLogin',
@@ -107,14 +111,14 @@ export function create(context: FeatureContext<ResolvedMailLogin>): Feature {
       },
     ],
     open(registration) {
-      const mails = new Mails('mail', given, registration.hiddenFields, limits)
+      const sending = new Mails('mail', given, registration.hiddenFields, limits)
       const stored = new StoredAccounts(registration, { given, emailField })
-      tools = new MailLoginTools(settings, keys, stored, mails, guesses, registration)
+      tools = new MailLoginTools(settings, keys, stored, sending, { route, ...codes }, registration)
     },
     routes: () => mailLoginRoutes(path, tools),
     stats: () => ({ created: tools.created, ...tools.mails.counts }),
     async ready() {
-      await limits.ready
+      await mails.ready()
     },
     stop: () => tools.mails.close(),
     close: () => tools.mails.close(),

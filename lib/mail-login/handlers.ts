@@ -42,6 +42,9 @@ export const ask: Handle = async (tools, body, request, reply, started) => {
   const email = await limits.requested(request, body.email)
   const by = limits.dayNames(request, email)
   const { asked, content } = tools.begin(email, by, started)
+  const { ip, headers } = request
+  // Read now: the address of a connection that is closed is not known.
+  const client = { address: shortened(ip, 64), userAgent: shortened(headers['user-agent'], 256) }
   mails.later(reply, async () => {
     const found = await accountOf(tools, email, request)
     const account = found === 'rejected' ? null : found
@@ -53,8 +56,6 @@ export const ask: Handle = async (tools, body, request, reply, started) => {
     const quotas = [limits.mailbox(email, state), ...limits.daily(by)]
     if (!(await mails.hasRoom(request, 'log-in', ...quotas))) return
     const to = account?.values.email ?? email
-    const { ip, headers } = request
-    const client = { address: shortened(ip, 64), userAgent: shortened(headers['user-agent'], 256) }
     await mails
       .send(request, 'log-in', to, account?.user ?? null, { ...made, ...client })
       .catch(async (error: unknown) => {
@@ -101,8 +102,8 @@ async function signUp(
   request: FastifyRequest,
 ): Promise<Account | null> {
   const { accounts, registration, mails } = tools
-  // A store that is away now would leave an account whose e-mail has been used up.
-  await registration.app.authn.sessions.list(email)
+  // A store that takes no writes now would leave an account whose e-mail has been used up.
+  await registration.app.authn.sessions.revoke({ sub: `e-mail ${jti}` })
   const tries = mails.limits.link({ jti, exp })
   if ((await mails.limits.count(tries)) > 0) throw loginExpired('it was used, or tried too often')
   const account = { email, passwordHash: null }

@@ -106,7 +106,7 @@ export class MailLoginTools {
     const { user, values } = account
     const sub = await this.accounts.subOf(account, request, noClaims)
     const validAfter = issuedAfter(this.registration.tokenChecks, user)
-    return digestOf(JSON.stringify([sub, values.email, values.passwordHash, validAfter]))
+    return digestOf(JSON.stringify([`${sub}`, values.email, values.passwordHash, validAfter]))
   }
 
   /** Whether a user may log in by an e-mail. @throws (rejects) ERR_AUTH_MAIL_LOGIN */

@@ -1,15 +1,13 @@
-import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import { digestOf } from '../common/digest.js'
 import { rejection } from '../errors/errors.js'
 import { badRequest } from '../http/query.js'
 import { optional, options, whole } from '../options/check.js'
 import { longestTolerance } from '../options/jwt-schemas.js'
 import { withDefaults } from '../options/defaults.js'
-import { Counters } from '../throttle/counters.js'
-import { quotasIn, type Quota } from '../throttle/quotas.js'
-import { networksOf, sharedCounters, widened } from '../throttle/throttle.js'
+import { networksOf, widened } from '../throttle/throttle.js'
 import { emailOf } from './email.js'
-import type { ResolvedOptions } from '../options/resolve.js'
+import type { Quota, Quotas } from '../throttle/quotas.js'
 
 /** The most passwords that can be tried with one link. */
 const mostTries = 10
@@ -36,12 +34,9 @@ export function mailLimits(
   path: string,
   kinds: readonly string[],
   { limits, linkExpiry }: { readonly limits: Limits; readonly linkExpiry: number },
-  { throttle }: ResolvedOptions,
-  log: FastifyBaseLogger,
+  quotas: Quotas,
 ) {
   const { perRecipient, perAddress, window } = limits
-  const redis = throttle ? sharedCounters({ ...throttle, window }, log) : Promise.resolve(null)
-  const quotas = quotasIn(new Counters(window), redis)
   const clients = (ip: string | undefined): Quota[] =>
     networksOf(ip).map((network, at) => {
       return { key: `${path}:mails-by:${network}`, most: widened(perAddress, at), seconds: window }

@@ -111,8 +111,9 @@ export class PasskeyTools {
 
   /** Whether a user gets in without a passkey. */
   async hasOtherWay({ user }: Owner): Promise<boolean> {
-    const { features, passwords } = this.registration
-    if (passwords.hasPassword(user)) return true
+    const { features, options, passwords } = this.registration
+    const asksForPasswords = options.login !== false && options.login.passwords !== false
+    if (asksForPasswords && passwords.hasPassword(user)) return true
     for (const feature of features) if (await feature.letsIn?.(user)) return true
     return false
   }

@@ -1,5 +1,6 @@
 import { isSameService } from '../authenticators/shared-keys.js'
 import { isUsageError, wrongOption } from '../errors/errors.js'
+import { withTimeout } from '../common/timeout.js'
 import { confirmRoutes } from '../login/confirm.js'
 import { wantedLogin } from '../login/route.js'
 import { sessionsApi } from './api.js'
@@ -91,13 +92,17 @@ export function create(context: FeatureContext<ResolvedSessions>): Feature {
       isCaughtUp: revocations.isCaughtUp,
     }),
     async ready() {
-      const late = (): void => revocations.lost(new Error(`no answer in ${storeTimeout} s`))
-      const timer = setTimeout(late, storeTimeout * 1000)
-      const error = await revocations.settled
+      const late = (): Error => new Error(`no answer in ${storeTimeout} s`)
+      const timer = setTimeout(() => revocations.lost(late()), storeTimeout * 1000)
+      const probe = async () => isOnceNeeded && store.requireOnce?.()
+      const probed = withTimeout(probe(), storeTimeout * 1000, late).catch(
+        (error: unknown) => error,
+      )
+      const errors = await Promise.all([revocations.settled, probed])
       clearTimeout(timer)
       // Other errors are logged: a database may come later than the app.
-      if (isUsageError(error)) throw error
-      if (isOnceNeeded) await store.requireOnce?.()
+      const usage = errors.find(isUsageError)
+      if (usage !== undefined) throw usage
     },
     close: () => store.close(),
   }

@@ -8,10 +8,17 @@ import { issuedAfter, issuedAt, type OwnClaims } from '../login/token.js'
 import { loginExpired } from '../tokens/step.js'
 import { newRefreshToken } from './refresh-token.js'
 import { revokeSessions, type SessionTools } from './tools.js'
-import type { Replaced } from './logout.js'
 import type { IssueTokens } from '../feature.js'
 import type { IssuedTokens } from '../tokens/issued.js'
 import type { JwtClaims } from '../../types/request-extra.js'
+import type { StoredSession } from '../../types/sessions.js'
+
+/** A session that a login replaces. */
+export interface Replaced {
+  readonly session: StoredSession
+  /** Any other string than its refresh token changes nothing, and an old one is reuse, as it is everywhere. */
+  revoke(): Promise<void>
+}
 
 const randomName = (): string => randomBytes(16).toString('base64url')
 

@@ -3,7 +3,7 @@ import { isAuthenticationError, rejection } from '../errors/errors.js'
 import { localTokenIn } from '../authenticators/jwt.js'
 import { isUsableName, requireUser } from '../users/user.js'
 import { swapRefreshToken, ownerOf, presentedSession } from './refresh.js'
-import { reportRevoked } from './issue.js'
+import { reportRevoked, type Replaced } from './issue.js'
 import { isOwnSession, revokeSessions, type SessionTools } from './tools.js'
 import type { Registration } from '../feature.js'
 import type { TokenSource } from '../tokens/issued.js'
@@ -35,13 +35,6 @@ const unlessNoToken = <T>(work: Promise<T>): Promise<T | null> =>
     if (isAuthenticationError(error) && isNoToken.test(error.code)) return null
     throw error
   })
-
-/** A session that a login replaces. */
-export interface Replaced {
-  readonly session: StoredSession
-  /** Any other string than its refresh token changes nothing, and an old one is reuse, as it is everywhere. */
-  revoke(): Promise<void>
-}
 
 /** Finds the session whose refresh token a browser still has. */
 export async function findReplaced(

@@ -1,4 +1,5 @@
 import { ifUnset, wrongOption } from '../errors/errors.js'
+import { sqlStateOf } from './sql-errors.js'
 
 /** The result of a statement. */
 export interface SqlResult {
@@ -55,7 +56,7 @@ export function openSql(
         `${factory}({ query }): query(text, params) returned no array "rows". Expected: ${example}.`,
       )
     } catch (error) {
-      const { code } = Object(error) as { code?: unknown }
+      const code = sqlStateOf(error)
       // A table, or the function of API keys.
       if (code === '42P01' || code === '42883') {
         const message = `PostgreSQL: the tables of the ${command} are missing. ${help}`

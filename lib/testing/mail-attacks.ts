@@ -2,23 +2,48 @@ import type { LightMyRequestResponse as Response } from 'fastify'
 import { testingOf } from './plugin.js'
 import { ours, Stopped, type RouteAttacks } from './route-attacks.js'
 import type { MailLoginTools } from '../mail-login/tools.js'
+import type { Mails } from '../mail/mails.js'
 import type { AccountMail } from '../../types/mail.js'
 import type { LogInMail } from '../../types/mail-login.js'
 
 export type Post = (url: string, payload: object) => Promise<Response>
 
+interface Catcher {
+  waiting: number
+  readonly caught: LogInMail[]
+  readonly sendMail: Mails['sendMail']
+}
+
+/** Of the apps in which somebody waits for an e-mail: tests may ask for several at once. */
+const catchers = new WeakMap<Mails, Catcher>()
+
+/** The id of the request, which all of its tokens have. */
+function idOf(token: string): unknown {
+  const claims = Buffer.from(String(token.split('.')[1]), 'base64url').toString()
+  return (JSON.parse(claims) as { id: unknown }).id
+}
+
 /** Asks for an e-mail, which is caught. `mail` is undefined where none is sent. */
 export async function askWith({ mails }: MailLoginTools, post: Post, url: string, payload: object) {
-  const { sendMail } = mails
-  const caught: LogInMail[] = []
+  const made = { waiting: 0, caught: [], sendMail: mails.sendMail }
+  const catcher: Catcher = catchers.get(mails) ?? made
+  const { caught, sendMail } = catcher
+  catchers.set(mails, catcher)
+  catcher.waiting += 1
   mails.sendMail = (mail: AccountMail) =>
     mail.kind === 'log-in' ? void caught.push(mail) : sendMail(mail)
   try {
     const response = await post(url, payload)
     await mails.settled()
-    return { response, mail: caught[0] }
+    if (response.statusCode !== 202) return { response, mail: undefined }
+    const id = idOf(response.json<{ token: string }>().token)
+    return { response, mail: caught.find(({ token }) => idOf(token) === id) }
   } finally {
-    mails.sendMail = sendMail
+    catcher.waiting -= 1
+    if (catcher.waiting === 0) {
+      mails.sendMail = sendMail
+      catchers.delete(mails)
+    }
   }
 }
 

@@ -1,5 +1,17 @@
+import type { FastifyBaseLogger } from 'fastify'
 import type { Counters } from './counters.js'
 import type { RedisCounters } from './redis-counters.js'
+import { sharedCounters } from './throttle.js'
+import type { ResolvedOptions } from '../options/resolve.js'
+
+type Redis = Promise<RedisCounters | null>
+
+/** The Redis of the option `throttle`. @param window - seconds for which it counts where a limit has no other time */
+export const redisOf = (
+  { throttle }: ResolvedOptions,
+  window: number,
+  log: FastifyBaseLogger,
+): Redis => (throttle ? sharedCounters({ ...throttle, window }, log) : Promise.resolve(null))
 
 /** A limit on how often something may be done in so many seconds, from the first time on. */
 export type Quota = Readonly<Record<'most' | 'seconds', number> & { key: string }>
@@ -7,7 +19,7 @@ export type Quota = Readonly<Record<'most' | 'seconds', number> & { key: string 
 export type Quotas = ReturnType<typeof quotasIn>
 
 /** Counts in this process and, while Redis is there, in all of them. */
-export function quotasIn(memory: Counters, redis: Promise<RedisCounters | null>) {
+export function quotasIn(memory: Counters, redis: () => Redis) {
   return {
     /** Resolves when Redis is there. */
     ready: redis,
@@ -15,7 +27,7 @@ export function quotasIn(memory: Counters, redis: Promise<RedisCounters | null>)
     async count(...quotas: Quota[]): Promise<number> {
       // Counted in memory too, for when Redis does not answer. Otherwise Redis alone knows what others have counted or reset.
       const here = quotas.map(({ key, seconds }) => memory.penalty(key, seconds))
-      const counters = await redis
+      const counters = await redis()
       for (const [at, { key, most, seconds }] of quotas.entries()) {
         const shared = await counters?.penalty(key, seconds)
         if (shared) memory.set(key, shared.consumedPoints, shared.msBeforeNext)
@@ -29,17 +41,17 @@ export function quotasIn(memory: Counters, redis: Promise<RedisCounters | null>)
     },
     async takeBack(...quotas: readonly Quota[]): Promise<void> {
       for (const { key } of quotas) memory.reward(key)
-      const counters = await redis
+      const counters = await redis()
       for (const { key } of quotas) await counters?.reward(key)
     },
     async useUp({ key, most, seconds }: Quota): Promise<void> {
       memory.set(key, most, seconds * 1000)
-      await (await redis)?.penalty(key, seconds, most)
+      await (await redis())?.penalty(key, seconds, most)
     },
     async forgetAll(...quotas: readonly Quota[]): Promise<void> {
       const keys = quotas.map(({ key }) => key)
       for (const key of keys) memory.delete(key)
-      const counters = await redis
+      const counters = await redis()
       if (counters !== null) await Promise.all(keys.map((key) => counters.delete(key)))
     },
   }

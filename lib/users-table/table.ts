@@ -2,6 +2,7 @@ import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import { onceAMinute } from '../common/once-a-minute.js'
 import { faultOf, isAuthenticationError, isUsageError, rejection } from '../errors/errors.js'
 import { emailOf } from '../mail/email.js'
+import { ownSqlState, wrappedIn } from '../stores/sql-errors.js'
 import { kFindForLogin, kLoginName, refused } from '../users/user.js'
 import { isUserId } from './rules.js'
 import type { UserRow, UserStore, UserStoreFactory } from '../../types/users.js'
@@ -75,22 +76,18 @@ function openTable(factory: UserStoreFactory): UserTable {
   return table
 }
 
-/** Errors without a SQLSTATE are those of connections. Prisma has codes of its own, such as P1001. */
-const isSqlState = (code: unknown): code is string =>
-  typeof code === 'string' && /^(?!P[1-9])(?=.*\d)[\dA-Z]{5}$/.test(code)
-
 /** Connection exception, insufficient resources, operator intervention. */
 const isUnavailable = (code: string | undefined): boolean =>
   code === undefined || /^(?:08|53|57)/.test(code)
 
-/** What a log may have of an error: ORMs and drivers put values around it, and PostgreSQL at the end of some messages. */
+/**
+ * What a log may have of an error: ORMs and drivers put values around it, and PostgreSQL at the end of some messages. Those
+ * without a SQLSTATE are of connections.
+ */
 function problemOf(error: unknown) {
-  type Described = Readonly<Partial<Record<'code' | 'cause' | 'message', unknown>>>
-  const chain: Described[] = [Object(error) as Described]
-  for (let next = chain[0]?.cause; next && chain.length < 9; next = chain.at(-1)?.cause)
-    chain.push(Object(next) as Described)
-  const found = chain.find(({ code }) => isSqlState(code)) ?? chain.at(-1) ?? {}
-  const code = isSqlState(found.code) ? found.code : undefined
+  const chain = wrappedIn(error)
+  const found = chain.find(ownSqlState) ?? chain.at(-1) ?? {}
+  const code = ownSqlState(found)
   // The store has added the command that makes the tables.
   const message = (code === '42P01' ? chain[0] : found)?.message
   const cut = (typeof message === 'string' ? message : 'unknown error').replace(

@@ -81,7 +81,21 @@ t.test(
       text.includes('shop_used') ? Promise.reject(new Error('away')) : db.query(text, params)
     const late = sqlSessions({ query: away, prefix: 'shop' })
     t.equal(await errorOf(t, true, { sessions: { store: late } }), undefined, 'it may come later')
+    // As Prisma 7 and 6 reject it.
+    const driverAdapterError = { cause: { kind: 'TableDoesNotExist', originalCode: '42P01' } }
+    for (const meta of [{ driverAdapterError }, { code: '42P01', message: 'shop_used' }]) {
+      const rejected = Object.assign(new Error('Raw query failed.'), { code: 'P2010', meta })
+      const prisma = (text: string, params: (string | number | null)[]) =>
+        text.includes('shop_used') ? Promise.reject(rejected) : db.query(text, params)
+      const over = sqlSessions({ query: prisma, prefix: 'shop' })
+      t.match(await errorOf(t, true, { sessions: { store: over } }), { message: /shop_used/ })
+    }
     await db.exec(sqlSchema('shop'))
     t.equal(await start(), undefined)
   },
 )
+
+t.test('a database that does not answer while the app starts may do so later', async (t) => {
+  const store = sqlSessions({ query: () => new Promise(() => undefined), prefix: 'shop' })
+  t.equal(await errorOf(t, true, { sessions: { store } }), undefined)
+})

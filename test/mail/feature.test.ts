@@ -4,7 +4,8 @@ import t from 'tap'
 import type { AccountMail } from '../../lib/index.js'
 import { limitsOf, mailLimits } from '../../lib/mail/limits.js'
 import { Mails } from '../../lib/mail/mails.js'
-import type { ResolvedOptions } from '../../lib/options/resolve.js'
+import { Counters } from '../../lib/throttle/counters.js'
+import { quotasIn } from '../../lib/throttle/quotas.js'
 
 const log: object[] = []
 const request = {
@@ -13,7 +14,6 @@ const request = {
   lang: 'de',
   log: { info: (about: object) => log.push(about) },
 } as unknown as FastifyRequest
-const options = { throttle: false } as unknown as ResolvedOptions
 const alice = 'alice@example.com'
 
 /** By its kind, an e-mail is known to have a link. */
@@ -28,8 +28,7 @@ t.test('two features have limits of their own', async (t) => {
       String(path),
       ['login'],
       { limits: limitsOf({ perRecipient: Number(perRecipient) }), linkExpiry: 600 },
-      options,
-      request.log,
+      quotasIn(new Counters(60), async () => null),
     ),
   ) as [ReturnType<typeof mailLimits>, ReturnType<typeof mailLimits>]
   const asked = (limits: typeof first, text: string) =>
@@ -48,7 +47,8 @@ t.test('two features have limits of their own', async (t) => {
 
 t.test('an e-mail is sent, counted and logged for its feature', async (t) => {
   const sent: AccountMail[] = []
-  const limits = mailLimits('/a', [], { limits: limitsOf(), linkExpiry: 600 }, options, request.log)
+  const quotas = quotasIn(new Counters(60), async () => null)
+  const limits = mailLimits('/a', [], { limits: limitsOf(), linkExpiry: 600 }, quotas)
   const mailer = { sent, sendMail: (mail: AccountMail) => void sent.push(mail) }
   const mails = new Mails('mail-login', mailer, new Set(['password']), limits)
   const link = { link: 'https://shop.example/#a', token: 'a', expiresIn: 600 }

@@ -51,6 +51,15 @@ t.test('the last way to log in stays', async (t) => {
   t.equal((await other.post('/passkeys/remove', { id }, own)).statusCode, 204, 'a provider')
 })
 
+t.test('a hash is no way to log in where no login asks for a password', async (t) => {
+  const subject = (user: object) => (user as { id: number }).id
+  const login = { usernameField: 'email', subject, passwords: false } as const
+  const { post, add } = await passkeysApp(t, {}, { login })
+  const headers = sessionOf(await post('/begin', { id: 1, how: { amr: ['mfa'] } }))
+  const { id } = (await add(browser(), headers)).json<{ id: string }>()
+  t.equal(answerOf(await post('/passkeys/remove', { id }, headers)), last)
+})
+
 t.test('a user changes the own passkeys alone, and has a limited number', async (t) => {
   const { app, post, add, logIn, table } = await passkeysApp(t, { most: 1 })
   const headers = await logIn()

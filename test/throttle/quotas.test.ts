@@ -4,7 +4,7 @@ import { quotasIn, type Quota } from '../../lib/throttle/quotas.js'
 import type { RedisCounters } from '../../lib/throttle/redis-counters.js'
 import { clockOf } from '../helpers/clock.js'
 
-const alone = Promise.resolve(null)
+const alone = async () => null
 const thirtyOf = (key: string): Quota => ({ key, most: 30, seconds: 86_400 })
 const isCounted = (wait: number): boolean => wait === 0
 
@@ -23,7 +23,7 @@ t.test('with Redis, which has room, they take no more memory', async (t) => {
   const counted = { consumedPoints: 1, msBeforeNext: 600_000 }
   const redis = { penalty: async () => counted, reward: async () => counted }
   const memory = new Counters(86_400, true)
-  const quotas = quotasIn(memory, Promise.resolve(redis as unknown as RedisCounters))
+  const quotas = quotasIn(memory, async () => redis as unknown as RedisCounters)
   for (let turn = 0; turn < 100_000; turn += 1) await quotas.count(thirtyOf(`${turn}`))
   t.ok(isCounted(await quotas.count(thirtyOf('another'))))
   t.equal(memory.get('another'), null)

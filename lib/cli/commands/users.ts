@@ -3,6 +3,7 @@ import { Argument, Option } from 'commander'
 import type { Pool } from 'pg'
 import { sqlSessions } from '../../sessions/index.js'
 import { emailOf } from '../../mail/email.js'
+import { sqlStateOf } from '../../stores/sql-errors.js'
 import type { SqlOptions } from '../../stores/sql.js'
 import { mostListed } from '../../users-table/api.js'
 import { areRoles, isUserId, isUserName, nameRule, rolesRule } from '../../users-table/rules.js'
@@ -131,8 +132,7 @@ function withUser<Result>(
 /** @returns null where the tables are missing */
 async function ifThere<Result>(work: Promise<Result>): Promise<Result | null> {
   return work.catch((error: unknown) => {
-    const { code, cause } = error as { code?: unknown; cause?: { code?: unknown } }
-    if ((code ?? cause?.code) !== '42P01') throw error
+    if (sqlStateOf(error) !== '42P01') throw error
     return null
   })
 }
@@ -141,9 +141,9 @@ async function ifThere<Result>(work: Promise<Result>): Promise<Result | null> {
 async function logOut({ id }: UserRow, tables: Tables): Promise<number | null> {
   const { pool, prefix } = tables
   const found = await ifThere(
+    // Also those where this user has no session now: an e-mail to log in may be on its way.
     pool.query<{ name: string }>(
-      `SELECT DISTINCT registration AS name FROM ${prefix}_sessions WHERE sub = $1`,
-      [id],
+      `SELECT registration AS name FROM ${prefix}_sessions UNION SELECT registration FROM ${prefix}_user_revocations`,
     ),
   )
   if (found === null) return null

@@ -15,6 +15,7 @@ import type {
   UserRevocation,
 } from '../../../types/sessions.js'
 import { wrongOption } from '../../errors/errors.js'
+import { sqlStateOf } from '../../stores/sql-errors.js'
 import { revocationPoller } from './revocation-poller.js'
 import { sqlStatements } from './sql-statements.js'
 import { sqlUpkeep } from './sql-upkeep.js'
@@ -86,9 +87,9 @@ function storeOver(rows: RowsOf, prefix: string, name: string): SessionStore {
     close: async () => poller.stop(),
     async requireOnce() {
       usesOnce = true
-      await run('probeOnce').catch((error: Error) => {
+      await run('probeOnce').catch((error: unknown) => {
         // Others are logged: a database may come later than the app.
-        if (Object(error.cause).code !== '42P01') return
+        if (sqlStateOf(error) !== '42P01') return
         wrongOption(
           `sqlSessions: the table ${prefix}_used is missing, which logins by e-mail need. Run what this command prints, which adds what is missing: npx fastify-authn sessions schema --prefix ${prefix}`,
         )

@@ -1,0 +1,203 @@
+// Logins by e-mail beside sessions of the browser, confirmations, limits of other registrations, and tables without passwords.
+import http2 from 'node:http2'
+import t from 'tap'
+import { authn, channels, type AccountMail, type AuthnOptions } from '../../lib/index.js'
+import { mailLoginWith } from '../../lib/testing/index.js'
+import { accountsApp, accountsOver, hash, jarOf, pages } from '../helpers/accounts.js'
+import { cost, fastify, secret } from '../helpers/app.js'
+import { clientOver, sessionOf } from '../helpers/client.js'
+import { clockOf } from '../helpers/clock.js'
+import { listen } from '../helpers/flows.js'
+import { alice, expired, mailApp, type LogInMail } from '../helpers/mail-login.js'
+import { usersApp } from '../helpers/users-app.js'
+
+const cookies = { cookies: true } as const
+
+t.test('an e-mail that was used does not log the browser out', async (t) => {
+  const { asked, post, finish, me } = await mailApp(t, true, cookies)
+  const { token } = (await asked()).mail
+  const jar = jarOf(await post('/login/mail/finish', { token }))
+  t.equal(await finish({ token }, jar), expired)
+  t.equal(await me(jar), 200)
+  t.equal((await post('/login/refresh', {}, jar)).statusCode, 200)
+})
+
+t.test('of a double click, one is logged in, and the session before it has ended', async (t) => {
+  const { asked, post, app, me } = await mailApp(t, true, {
+    ...cookies,
+    sessions: { maxPerUser: 2 },
+  })
+  const log = async () => jarOf(await post('/login/mail/finish', await tokenOf()))
+  const tokenOf = async () => ({ token: (await asked()).mail.token })
+  const [other, jar] = [await log(), await log()]
+  const body = await tokenOf()
+  const both = await Promise.all([0, 1].map(() => post('/login/mail/finish', body, jar)))
+  const won = both.find(({ statusCode }) => statusCode === 200)
+  t.ok(both.some(({ statusCode }) => statusCode === 401))
+  t.equal(won && (await me(jarOf(won))), 200)
+  t.equal(await me(jar), 401, 'it was replaced')
+  t.equal(await me(other), 200, 'which is not one of too many')
+  t.equal((await app.authn.sessions.list(1)).length, 2)
+})
+
+t.test('an e-mail that has ended ends no session, also where there are many', async (t) => {
+  const { asked, app, logIn, finish, me } = await mailApp(t, true, { sessions: { maxPerUser: 1 } })
+  const { token } = (await asked()).mail
+  await app.authn.sessions.revoke({ sub: 1 })
+  const session = await logIn()
+  t.equal(await finish({ token }), expired)
+  t.equal(await me(session), 200)
+})
+
+t.test('an e-mail from before a log-out everywhere confirms nothing', async (t) => {
+  const { asked, app, logIn, send, me } = await mailApp(t)
+  const old = await asked()
+  await app.authn.sessions.revoke({ sub: 1 })
+  const session = await logIn()
+  t.equal(await send('/login/confirm', { token: old.mail.token }, session), expired)
+  const body = { token: old.token, code: old.mail.code }
+  t.equal(await send('/login/confirm', body, session), expired)
+  t.equal(await me(session), 200)
+})
+
+t.test('a confirmation ends the counts of e-mails, as a login does', async (t) => {
+  const { asked, logIn, post } = await mailApp(t, true, {}, { limits: {} })
+  let session = await logIn()
+  for (let turn = 0; turn < 12; turn += 1) {
+    const { token } = (await asked()).mail
+    const confirmed = await post('/login/confirm', { token }, session)
+    t.equal(confirmed.statusCode, 200, `${turn}`)
+    session = sessionOf(confirmed)
+  }
+})
+
+t.test('each registration has its own limits, over counts that they share', async (t) => {
+  const sent: AccountMail[] = []
+  const { findByUsername, ...functions } = accountsOver([{ id: 1, email: alice, password: hash }])
+  const userService = { findByUsername }
+  const app = fastify(t)
+  for (const [name, limits] of [
+    ['inner', { perRecipient: 5 }],
+    ['shop', {}],
+  ] as const)
+    await app.register(
+      async (scope) => {
+        await scope.register(authn, {
+          userService,
+          jwt: { secret },
+          hashing: { cost },
+          errorBody: ({ code }: { code: string }) => ({ code }),
+          login: { usernameField: 'email', subject: (user: object) => (user as { id: number }).id },
+          sessions: { name },
+          accounts: {
+            url: pages,
+            ...functions,
+            sendMail: (mail: AccountMail) => void sent.push(mail),
+            limits,
+          },
+          mailLogin: true,
+        } as unknown as AuthnOptions)
+        scope.get('/settled', () => scope.authn.accounts.settled())
+      },
+      { prefix: `/${name}` },
+    )
+  await app.ready()
+  const { post } = clientOver(app)
+  const sentBy = async (name: string) => {
+    await post(`/${name}/login/mail`, { email: alice })
+    await app.inject({ url: `/${name}/settled` })
+    return sent.splice(0).length
+  }
+  const names = ['shop', 'inner', 'shop', 'shop', 'inner', 'inner', 'inner']
+  const counts = []
+  for (const name of names) counts.push(await sentBy(name))
+  t.strictSame(counts, [1, 1, 1, 0, 1, 1, 0])
+})
+
+t.test('an own table without a field of the password is enough without passwords', async (t) => {
+  const rows = [{ id: 1, email: alice }]
+  const sent: AccountMail[] = []
+  const app = fastify(t)
+  await app.register(authn, {
+    userService: {
+      findByUsername: (name: string | number) =>
+        rows.find(({ id, email }) => [String(id), email].includes(String(name))) ?? null,
+    },
+    jwt: { secret },
+    login: {
+      passwords: false,
+      usernameField: 'email',
+      subject: (user: object) => (user as { id: number }).id,
+    },
+    sessions: true,
+    accounts: {
+      url: pages,
+      create: ({ email }: { email: string }) => rows.push({ id: rows.length + 1, email }),
+      update: () => false,
+      sendMail: (mail: AccountMail) => void sent.push(mail),
+    },
+    mailLogin: true,
+  } as unknown as AuthnOptions)
+  await app.ready()
+  const { post, send } = clientOver(app)
+  for (const email of [alice, 'new@example.com']) {
+    await post('/login/mail', { email })
+    await app.authn.accounts.settled()
+    const { token } = sent.splice(0)[0] as LogInMail
+    t.equal(await send('/login/mail/finish', { token }), '200 tokens', email)
+  }
+})
+
+t.test('no e-mail has a link to reset a password that no route accepts', async (t) => {
+  const app = await usersApp(
+    t,
+    {},
+    { login: { passwords: false }, mailLogin: { accept: () => true } },
+  )
+  await app.app.authn.users.create({ email: alice }, null)
+  await app.post('/sign-up', { email: alice })
+  t.match(await app.mails(), [{ kind: 'no-password' }])
+})
+
+t.test('the event of a login has the time of its request', async (t) => {
+  const clock = clockOf(t)
+  const { asked, finish } = await mailApp(t)
+  const { token } = (await asked()).mail
+  clock.advance(500)
+  const durations: (number | null)[] = []
+  const hear = ({ duration }: { duration: number | null }) => void durations.push(duration)
+  channels.login.subscribe(hear)
+  t.teardown(() => channels.login.unsubscribe(hear))
+  t.equal(await finish({ token }), '200 tokens')
+  t.equal(durations.length, 1)
+  t.ok(Number(durations[0]) < 60_000)
+})
+
+t.test('the address of a client that has closed its HTTP/2 connection is known', async (t) => {
+  const server = { http2: true } as object
+  const { app, mails } = await accountsApp(t, {}, { mailLogin: true }, undefined, server)
+  const client = http2.connect(`http://127.0.0.1:${await listen(app)}`)
+  t.teardown(() => client.destroy())
+  const headers = { ':method': 'POST', ':path': '/login/mail', 'content-type': 'application/json' }
+  const request = client.request(headers)
+  request.end(JSON.stringify({ email: alice }))
+  request.resume()
+  await new Promise((resolve) => request.on('close', resolve))
+  client.destroy()
+  t.match(await mails(), [{ address: '127.0.0.1' }])
+})
+
+t.test('mailLoginWith() logs several users in at once', async (t) => {
+  const { app } = await usersApp(t, {}, { mailLogin: true, secondFactor: undefined })
+  const emails = [alice, 'bob@example.com', 'carol@example.com']
+  for (const email of emails) await app.authn.users.create({ email }, null)
+  const logins = await Promise.all(emails.map((email) => mailLoginWith(app, email)))
+  const users = await Promise.all(
+    logins.map(({ headers }) =>
+      app
+        .inject({ url: '/me', headers })
+        .then((response) => response.json<{ email: string }>().email),
+    ),
+  )
+  t.strictSame(users, emails)
+})

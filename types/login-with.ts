@@ -44,7 +44,7 @@ export interface LoginProviderOptions<Stored extends object = StoredUser> {
    *
    * Join accounts by `iss` and `sub` together, never by the e-mail alone (OpenID Connect Core §5.7).
    *
-   * @param claims - what is known of the user, frozen at any depth: claims of the ID token and, with `userinfo`, of the
+   * @param claims - what is known of the user, frozen: claims of the ID token and, with `userinfo`, of the
    * UserInfo endpoint, or the profile of {@link OAuth2Options.profile}; as the option `claims` has changed them
    * @param tokens - for other APIs of the provider; the plugin neither keeps nor sends them
    * @returns a string or a finite number; null or undefined to reject the login (403)
@@ -63,12 +63,7 @@ export interface LoginProviderOptions<Stored extends object = StoredUser> {
    * @returns whether they belong to this user now, also if they did before; if not, they belong to another one (409)
    * @throws AuthenticationError to reject it; any other error gives a 500. A returned error counts as thrown
    */
-  link?(
-    claims: IdTokenClaims,
-    user: Stored,
-    request: FastifyRequest,
-    tokens: ProviderTokens,
-  ): StoreResult | PromiseLike<StoreResult>
+  link?: LinkFunction<Stored>['link'] | undefined
   /**
    * Returns the claims that {@link username} and {@link link} get, such as with an `email_verified` that the provider names
    * otherwise. `iss`, `sub`, `aud`, `exp`, `iat` and `auth_time` stay those of the provider, whatever it returns. `mfa` gets
@@ -148,6 +143,16 @@ export interface LoginProviderOptions<Stored extends object = StoredUser> {
   clockTolerance?: number | undefined
 }
 
+/** A method, so that it may take the type that the app has for its users. */
+interface LinkFunction<Stored extends object> {
+  link(
+    claims: IdTokenClaims,
+    user: Stored,
+    request: FastifyRequest,
+    tokens: ProviderTokens,
+  ): StoreResult | PromiseLike<StoreResult>
+}
+
 /** The option `oauth2` of a provider without ID tokens. */
 export interface OAuth2Options {
   /** The address of the authorization endpoint: https, or http to a loopback address. */
@@ -187,7 +192,7 @@ export type GetJson = <Json extends object = Record<string, unknown>>(
   options?: { headers?: Readonly<Record<string, string>> | undefined },
 ) => Promise<Json>
 
-/** What a provider with `oauth2` has said of its user. Frozen at any depth. */
+/** What a provider with `oauth2` has said of its user. It is frozen, but not the objects that `profile` has put into it. */
 export interface Profile {
   /** The issuer. */
   readonly iss: string
@@ -207,7 +212,7 @@ export interface Profile {
   readonly [claim: string]: unknown
 }
 
-/** Claims of an ID token (OpenID Connect Core §2), and of UserInfo (§5.1). With `oauth2`, a {@link Profile} alone. Frozen at any depth. */
+/** Claims of an ID token (OpenID Connect Core §2), and of UserInfo (§5.1). With `oauth2`, a {@link Profile} alone. */
 export interface IdTokenClaims extends Profile {
   /** The `clientId`, or several audiences. */
   readonly aud?: string | readonly string[]

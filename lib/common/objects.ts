@@ -26,6 +26,16 @@ export function declaredProperty(object: object, key: PropertyKey): unknown {
   return isDeclared(object, key) ? (object as Record<PropertyKey, unknown>)[key] : undefined
 }
 
+/** Copies an object of the app, which may be an instance of a class, with these members of its class. Functions are bound to it. */
+export function withDeclared<T extends object>(given: T, names: readonly string[]): T {
+  const all = names.filter((name) => isDeclared(given, name))
+  const members = all.map((name) => {
+    const value = declaredProperty(given, name)
+    return [name, typeof value === 'function' ? (value.bind(given) as unknown) : value]
+  })
+  return { ...given, ...(Object.fromEntries(members) as object) }
+}
+
 /** Whether a value is an object that is no instance of a class. */
 export function isPlain(value: unknown): value is Record<PropertyKey, unknown> {
   if (typeof value !== 'object' || value === null) return false

@@ -11,10 +11,9 @@ export function issuerOf(template: string, tid: unknown): string | null {
   return typeof tid === 'string' && guid.test(tid) ? template.split(place).join(tid) : null
 }
 
-/** Whether an issuer is that of the template, or of one of its tenants. */
+/** Whether an issuer is that of the options, or of a tenant where those have the place of one. */
 export function isIssuerOf(template: string, issuer: string): boolean {
   const at = template.indexOf(place)
-  return (
-    issuer === template || (at >= 0 && issuerOf(template, issuer.slice(at, at + 36)) === issuer)
-  )
+  const own = at < 0 ? template : issuerOf(template, issuer.slice(at, at + 36))
+  return issuer === own
 }

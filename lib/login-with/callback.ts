@@ -10,10 +10,10 @@ import { mfaRules } from '../request/mfa-option.js'
 import { findUser, isUsableName, withUserTimeout } from '../users/user.js'
 import { takeAttempt } from './attempt.js'
 import { accept } from './claims.js'
-import { exchange, invalid, type Exchanged } from './exchange.js'
+import { exchange, type Exchanged } from './exchange.js'
 import { link, readToken, type SessionToken } from './link.js'
 import { exchangeForProfile } from './oauth2.js'
-import { isFailure } from './request.js'
+import { invalid, isAway } from './request.js'
 import { pathAt } from '../login/return-to.js'
 import { isIssuerOf } from '../http/tenant.js'
 import type { ResolvedProvider } from './options.js'
@@ -29,11 +29,11 @@ import type { UserService } from '../../types/user-service.js'
 const knownErrors =
   'invalid_request unauthorized_client access_denied unsupported_response_type invalid_scope server_error temporarily_unavailable interaction_required login_required account_selection_required consent_required invalid_request_uri invalid_request_object request_not_supported request_uri_not_supported registration_not_supported'
 
-const counts = { isWrong: isFailure, isAsked: true }
-
-/** A provider that has answered may answer others otherwise. */
-const isAway = (error: unknown): boolean =>
-  (error as { code?: unknown }).code === 'ERR_AUTH_PROVIDER_UNAVAILABLE' && !isFailure(error)
+const counts = {
+  /** Any client can make up codes. */
+  isWrong: ({ code }: { readonly code?: unknown }): boolean => code === 'ERR_AUTH_LOGIN_INVALID',
+  isAsked: true,
+}
 
 /** Ends a login or a link, to which the provider has led the browser back. */
 export function callback(routes: Routes): Work {

@@ -1,6 +1,5 @@
 import { withoutUndefined } from '../common/objects.js'
 import { rejection, rejectionOrFault } from '../errors/errors.js'
-import { freeze } from '../tokens/engine.js'
 import { withUserTimeout } from '../users/user.js'
 import type { Exchanged } from './exchange.js'
 import type { Routes } from './provider.js'
@@ -45,9 +44,8 @@ export async function accept(
       throw new TypeError(`loginWith.${options.name}.claims() returned no object.`)
     }
     const own = Object.fromEntries(fixed.map((name) => [name, claims[name]]))
-    const all = withoutUndefined({ ...dataOf(given), ...own }) as unknown as Profile
-    freeze(all)
-    return all
+    // Not deeply: an object in it may be one that the app goes on to use.
+    return Object.freeze(withoutUndefined({ ...dataOf(given), ...own }) as unknown as Profile)
   }
   try {
     const { userServiceTimeout } = registration.options

@@ -1,12 +1,12 @@
 import type { Configuration, CustomFetch, IDToken, ServerMetadata } from 'openid-client'
 import { isPlain, withoutUndefined } from '../common/objects.js'
-import { isAuthenticationError, rejection } from '../errors/errors.js'
+import { isAuthenticationError } from '../errors/errors.js'
 import { controlCharacter } from '../http/authorization.js'
 import { jsonBodyOf } from '../http/fetch.js'
 import { since } from '../http/renewed.js'
 import { issuerOf } from '../http/tenant.js'
 import { freeze } from '../tokens/engine.js'
-import { ask, askForTokens, failed, type Answer } from './request.js'
+import { ask, askForTokens, checkTokens, failed, invalid, type Answer } from './request.js'
 import type { Attempt } from './attempt.js'
 import type { Provider } from './provider.js'
 import type { IdTokenClaims, ProviderTokens, Profile } from '../../types/login-with.js'
@@ -115,7 +115,6 @@ function fetchBy(
     if (isKeySet) provider.configured = null
     const body = given instanceof URLSearchParams ? given : undefined
     const place = isKeySet ? 'key set' : body ? 'token endpoint' : 'UserInfo endpoint'
-    const fail = (problem: string): Error => failed(provider, `the ${place} ${problem}`, true)
     // The provider compares it with the registered string, which openid-client may normalize.
     body?.set('redirect_uri', redirectUri)
     const init = { method, headers, ...(body && { body }) }
@@ -123,19 +122,17 @@ function fetchBy(
       (body && answer) || (await ask(provider, place, address, init, metadata))
     const { status } = response
     const json = jsonBodyOf(response, bytes)
-    if (status !== 200 || !isPlain(json)) {
-      if (isPlain(json) && json.error === 'invalid_grant') throw invalid('invalid_grant')
-      const isOurs = status === 400 || status === 401
-      const hint = isOurs ? ': check clientId and clientSecret' : ''
-      throw fail(`answered ${status}${hint}`)
-    }
-    const { keys } = json
+    const found = isPlain(json) ? json : null
+    const fixed = body && withScope(checkTokens(provider, status, found))
+    if (status !== 200 || found === null) throw failed(provider, `the ${place} answered ${status}`)
+    const { keys } = found
     if (isKeySet) {
-      if (!Array.isArray(keys) || !keys.every(isPlain)) throw fail('has no keys')
+      if (!Array.isArray(keys) || !keys.every(isPlain))
+        throw failed(provider, `the ${place} has no keys`)
       provider.keys = { jwks: { keys }, fetchedAt: Date.now() }
     }
-    const fixed = body ? withScope(json) : json
-    return new Response(fixed === json ? new Uint8Array(bytes) : JSON.stringify(fixed), response)
+    const isSame = fixed === undefined || fixed === json
+    return new Response(isSame ? new Uint8Array(bytes) : JSON.stringify(fixed), response)
   }
 }
 
@@ -191,9 +188,6 @@ function checkClaims(token: IDToken, { options }: Provider, since: number): void
 /** Databases fail at NUL, and at half of a surrogate pair. */
 export const isSubject = (sub: string): boolean =>
   sub !== '' && sub.length <= 255 && !controlCharacter.test(sub) && sub.isWellFormed()
-
-export const invalid = (cause: string): Error =>
-  rejection('auth.login-failed', { code: 'ERR_AUTH_LOGIN_INVALID', cause })
 
 /** Messages of openid-client, and what the log says instead: they may quote tokens, so only these names are taken from them. */
 const problems: readonly (readonly [pattern: RegExp, problem: string])[] = [

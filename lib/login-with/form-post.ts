@@ -1,5 +1,5 @@
 import type { Work } from '../http/plugin-route.js'
-import { invalid } from './exchange.js'
+import { invalid } from './request.js'
 import type { Routes } from './provider.js'
 
 /** What the callback gets of a form. A `user` with more characters than this, as an address has them, would not fit into it. */
@@ -10,7 +10,7 @@ const [fields, longestUser] = ['code state iss error user'.split(' '), 2048]
  * send `Lax` cookies with that redirect, but not with the POST of another site, so this route knows no login.
  */
 export const formPost =
-  ({ provider, path, redirectUri }: Routes): Work =>
+  ({ provider, redirectUri }: Routes): Work =>
   (request, reply) => {
     const form = new URLSearchParams(typeof request.body === 'string' ? request.body : '')
     if (new Set(form.keys()).size < form.size) throw invalid('a parameter of the form repeats')
@@ -20,7 +20,9 @@ export const formPost =
         (name !== 'user' || encodeURIComponent(value.toWellFormed()).length <= longestUser),
     )
     const isGiven = provider.options.redirectUri !== undefined
-    const callback = isGiven ? new URL(redirectUri(request)).href : `${path}/callback`
+    // A header takes ASCII alone, and the path of the app may have other letters.
+    const { href, pathname } = new URL(redirectUri(request))
+    const callback = isGiven ? href : pathname
     const separator = callback.includes('?') ? '&' : '?'
     return reply.redirect(`${callback}${separator}${new URLSearchParams(sent).toString()}`, 303)
   }

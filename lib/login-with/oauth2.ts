@@ -3,10 +3,9 @@ import { ignoreRejection, isPlain, withoutUndefined } from '../common/objects.js
 import { rejectionOrFault } from '../errors/errors.js'
 import { secureAddress } from '../http/address.js'
 import { FetchError, jsonBodyOf, readJson, reasonOf, request } from '../http/fetch.js'
-import { freeze } from '../tokens/engine.js'
 import { dataOf } from './claims.js'
-import { invalid, isSubject, withScope, type Exchanged } from './exchange.js'
-import { askForTokens, failed, type Answer } from './request.js'
+import { isSubject, withScope, type Exchanged } from './exchange.js'
+import { askForTokens, checkTokens, failed, invalid, type Answer } from './request.js'
 import type { Attempt } from './attempt.js'
 import type { Provider } from './provider.js'
 import type { GetJson, OAuth2Options, ProviderTokens, Profile } from '../../types/login-with.js'
@@ -33,27 +32,9 @@ export async function exchangeForProfile(
   return { claims: await profileOf(provider, tokens), tokens, authTime: undefined }
 }
 
-/** Errors that are about the app, and not about the code: RFC 6749 §5.2, and those that GitHub has in their place. */
-const ofApp = new Set<unknown>(
-  'invalid_client unauthorized_client unsupported_grant_type incorrect_client_credentials redirect_uri_mismatch'.split(
-    ' ',
-  ),
-)
-
 /** @throws ERR_AUTH_LOGIN_INVALID, ERR_AUTH_PROVIDER_UNAVAILABLE */
 function tokensOf(provider: Provider, [response, bytes]: Answer): ProviderTokens {
-  const { status } = response
-  const fail = (problem: string): Error => failed(provider, `the token endpoint ${problem}`, true)
-  const body = bodyOf(response, bytes)
-  const isOfApp = ofApp.has(body?.error) || (status === 401 && body?.error === undefined)
-  if (status < 500 && isOfApp)
-    throw fail(
-      `answered ${status}: check clientId, clientSecret and the callback that is registered`,
-    )
-  // Some report errors with the status 200, others without `error`.
-  if (status === 400 || status === 401 || (status === 200 && body?.error))
-    throw invalid('the token endpoint has rejected the code')
-  if (status !== 200 || body === null) throw fail(`answered ${status}`)
+  const body = checkTokens(provider, response.status, bodyOf(response, bytes))
   const { access_token: accessToken, token_type: type = 'bearer' } = body
   // It becomes a header.
   if (typeof accessToken !== 'string' || !/^[\x20-\x7e]*[\x21-\x7e]$/.test(accessToken))
@@ -115,6 +96,7 @@ function getter(provider: Provider, { accessToken }: ProviderTokens, signal: Abo
     more: Readonly<Record<string, string>> | undefined,
   ): Promise<object> => {
     let status: number | undefined
+    let hasAnswered = true
     try {
       const address = secureAddress(String(url))
       if (address === null) throw new FetchError('an address is not secure')
@@ -123,13 +105,15 @@ function getter(provider: Provider, { accessToken }: ProviderTokens, signal: Abo
       if (!headers.has('accept')) headers.set('accept', 'application/json')
       headers.set('authorization', `Bearer ${accessToken}`)
       const init = { headers, signal, redirect: 'manual' as const }
+      hasAnswered = false
       const response = await request(address, init, provider.send)
+      hasAnswered = true
       status = response.status
       const { json } = await readJson(response)
       if (typeof json === 'object' && json !== null) return json
       throw new FetchError('the body is no object')
     } catch (error) {
-      throw Object.assign(profileFailed(provider, error, status !== undefined), { status })
+      throw Object.assign(profileFailed(provider, error, hasAnswered), { status })
     }
   }
   return (url, { headers } = {}) => {
@@ -149,7 +133,5 @@ function profileFrom(found: unknown, iss: string): Profile {
   const all = Object.fromEntries(members)
   const sub = Number.isSafeInteger(all.sub) && Number(all.sub) > 0 ? String(all.sub) : all.sub
   if (typeof sub !== 'string' || !isSubject(sub)) throw invalid('sub of the profile')
-  const profile = { ...all, iss, sub }
-  freeze(profile)
-  return profile
+  return Object.freeze({ ...all, iss, sub })
 }

@@ -4,7 +4,7 @@ import type { ServerMetadata } from 'openid-client'
 import { rejectionOrFault, wrongOption } from '../errors/errors.js'
 import { hasTenants } from '../http/tenant.js'
 import { checkAddress } from '../options/address.js'
-import { ignoreRejection, isPlain, withoutUndefined } from '../common/objects.js'
+import { ignoreRejection, isPlain, withDeclared, withoutUndefined } from '../common/objects.js'
 import { anyFunction, byName, flag, oneOf, optional, strict, text } from '../options/check.js'
 import { withDefaults } from '../options/defaults.js'
 import { mfaSchema } from '../request/mfa-option.js'
@@ -112,12 +112,13 @@ export function resolveProvider(name: string, given: LoginProviderOptions): Reso
   else checkOAuth2(place, given, given.oauth2)
   const addresses: Record<string, string> = {}
   const [holder, of] = given.oauth2 ? [`${place}.oauth2`, given.oauth2] : [place, given]
-  for (const [option, address] of Object.entries(of)) {
+  for (const [option, address] of Object.entries(withDeclared(of, endpoints))) {
     if (typeof address !== 'string' || !endpoints.includes(option)) continue
     checkAddress(`${holder}.${option}`, address, false)
     addresses[option.replace(/[A-Z]/g, (each) => `_${each.toLowerCase()}`)] = new URL(address).href
   }
-  return { ...withDefaults(defaults, given), name, endpoints: addresses }
+  const own = withDeclared(given, Object.keys(provider.properties))
+  return { ...withDefaults(defaults, own), name, endpoints: addresses }
 }
 
 function checkOAuth2(place: string, given: LoginProviderOptions, { pkce }: OAuth2Options): void {
@@ -161,12 +162,13 @@ function checkTenants(place: string, given: LoginProviderOptions): void {
   )
 }
 
-/** Accounts are stored under the issuer: one that two servers share would mix them up. @throws ERR_AUTH_OPTION */
+/** Accounts are stored under the issuer, and only ID tokens prove it: two servers that share one would mix them up. @throws ERR_AUTH_OPTION */
 export function checkIssuers(providers: readonly ResolvedProvider[]): void {
   const known = new Map<string, ResolvedProvider>()
-  for (const each of providers.filter(({ oauth2 }) => oauth2 !== undefined)) {
+  for (const each of providers) {
     const other = known.get(each.issuer) ?? each
     known.set(each.issuer, other)
+    if (!other.oauth2 && !each.oauth2) continue
     if (other.endpoints.token_endpoint === each.endpoints.token_endpoint) continue
     wrongOption(
       `option "loginWith.${each.name}.issuer": found that of "loginWith.${other.name}", which has another tokenEndpoint, expected another one: accounts are stored under it.`,

@@ -1,20 +1,59 @@
 import type { ServerMetadata } from 'openid-client'
+import { isPlain } from '../common/objects.js'
+import { rejection } from '../errors/errors.js'
 import { FetchError, readBody, reasonOf, request as sendRequest } from '../http/fetch.js'
 import type { Provider } from './provider.js'
 
 /** A response of the provider, with its body. */
 export type Answer = readonly [response: Response, bytes: Buffer]
 
-/** Errors of responses that are no success: any client can make up codes. A missing response is not the client's fault. */
-const failures = new WeakSet<object>()
-export const isFailure = (error: unknown): boolean =>
-  failures.has(Object(error)) || (error as { code?: unknown }).code === 'ERR_AUTH_LOGIN_INVALID'
+/** Whether others need not ask the provider now. One that has answered may answer them otherwise. */
+const answered = new WeakSet<object>()
+export const isAway = (error: unknown): boolean =>
+  (error as { code?: unknown }).code === 'ERR_AUTH_PROVIDER_UNAVAILABLE' &&
+  !answered.has(Object(error))
 
-/** The 503 of a provider that fails. @param hasAnswered - whether it has sent a response: then the callback counts as a failed attempt */
-export function failed(provider: Provider, cause: string, hasAnswered: boolean): Error {
+/** The 503 of a provider that fails. No client can help it, so it does not count as a failed attempt. */
+export function failed(provider: Provider, cause: string, hasAnswered = true): Error {
   const failure = provider.unavailable(cause)
-  if (hasAnswered) failures.add(failure)
+  if (hasAnswered) answered.add(failure)
   return failure
+}
+
+export const invalid = (cause: string): Error =>
+  rejection('auth.login-failed', { code: 'ERR_AUTH_LOGIN_INVALID', cause })
+
+/** Errors about the app, not about the code: those of RFC 6749 §5.2, of GitHub and of Slack. */
+const ofApp = new Set<unknown>(
+  'invalid_client unauthorized_client unsupported_grant_type incorrect_client_credentials redirect_uri_mismatch bad_client_secret invalid_client_id bad_redirect_uri'.split(
+    ' ',
+  ),
+)
+
+/**
+ * Checks the response of the token endpoint. @param body - the members of its body; null for another body
+ * @returns the body @throws ERR_AUTH_LOGIN_INVALID, ERR_AUTH_PROVIDER_UNAVAILABLE
+ */
+export function checkTokens<Body extends Readonly<Record<string, unknown>>>(
+  provider: Provider,
+  status: number,
+  body: Body | null,
+): Body {
+  const error = body?.error
+  const fail = (hint: string): Error =>
+    failed(provider, `the token endpoint answered ${status}${hint}`)
+  // Twitch rejects a wrong secret with 403, and no `error` (PhantomBot/PhantomBot#2860).
+  const isOfApp = ofApp.has(error) || (!error && (status === 401 || status === 403))
+  if (status < 500 && isOfApp)
+    throw fail(': check clientId, clientSecret and the callback that is registered')
+  // Some report errors with the status 200, others without `error`. That of Facebook is an object, also for a wrong secret
+  // (facebookarchive/php-graph-sdk#538).
+  if (status === 400 || status === 401 || (status === 200 && error))
+    throw invalid(
+      `the token endpoint has rejected the code${isPlain(error) ? ', or clientSecret' : ''}`,
+    )
+  if (status !== 200 || body === null) throw fail('')
+  return body
 }
 
 /**
@@ -36,12 +75,13 @@ export async function ask(
   let hasAnswered = false
   const work = async (signal: AbortSignal): Promise<Answer> => {
     const all = new Headers(headers)
-    if (body !== undefined) {
+    // The provider of the test kit checks no secret, and that of the app may be in a vault.
+    if (body !== undefined && provider.send === undefined) {
       step = 'function clientSecret'
       await authenticate(provider, metadata, body, all)
       step = place
     }
-    // A redirect is an answer too, which counts.
+    // A redirect is an answer too.
     const init = { method, headers: all, body: body ?? null, signal, redirect: 'manual' as const }
     // A code is used once.
     const response = await sendRequest(new URL(address), init, provider.send, body === undefined)

@@ -131,8 +131,8 @@ function playProvider(
     const headers = { 'content-type': 'application/x-www-form-urlencoded' }
     const url = `${path}/callback`
     const { headers: led } = await app.inject({ method: 'POST', url, headers, payload: query })
-    const { pathname, search } = new URL(String(led.location), location)
-    return pathname + search
+    // The path of the redirect URI may be one that a proxy changes.
+    return url + new URL(String(led.location), location).search
   }
   return { path, callback }
 }

@@ -1,4 +1,4 @@
-import { declaredProperty, withoutUndefined } from '../common/objects.js'
+import { declaredProperty, withDeclared, withoutUndefined } from '../common/objects.js'
 import { rejection, wrongOption } from '../errors/errors.js'
 import { userTableOf, type UserTable } from './table.js'
 import { hasMailLogin, toolsFor, waysFor, waysOf } from './tools.js'
@@ -34,13 +34,8 @@ function completed(given: unknown, more: Members): unknown {
     (name === 'remove' ? [undefined, true] : [undefined]).includes(
       declaredProperty(given, name) as undefined,
     )
-  const bound = methods.flatMap((name) => {
-    const own: unknown = declaredProperty(given, name)
-    return typeof own === 'function' ? [[name, own.bind(given) as unknown] as const] : []
-  })
   return {
-    ...given,
-    ...Object.fromEntries(bound),
+    ...withDeclared(given, methods),
     ...Object.fromEntries(Object.entries(more).filter(isMissing)),
   }
 }
@@ -82,7 +77,7 @@ export function supply(given: AuthnOptions): AuthnOptions {
 }
 
 function byName(given: AuthnOptions['loginWith'], of: (name: string) => Members): unknown {
-  if (typeof given !== 'object' || given === null) return given
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) return given
   return Object.fromEntries(
     Object.entries(given).map(([name, each]) => [name, completed(each, of(name))]),
   )

@@ -34,11 +34,11 @@ export function toolsFor({ server }: FastifyRequest): UserTools {
   return toolsOf.get(registration?.app as FastifyInstance) as UserTools
 }
 
-/** How users may log in, by the options of a registration. */
-export const waysOf = ({ login, passkeys, loginWith = {} }: AuthnOptions): WaysIn => ({
+/** How users may log in, by the options of a registration, which are not checked yet. */
+export const waysOf = ({ login, passkeys, loginWith }: AuthnOptions): WaysIn => ({
   password: !login || login.passwords !== false,
   passkeys: passkeys !== undefined,
-  issuers: Object.values(loginWith).map(({ issuer }) => issuer),
+  issuers: Object.values({ ...loginWith }).map((each) => ({ ...each }).issuer),
 })
 
 /** Whether all users with an address can log in by an e-mail. */

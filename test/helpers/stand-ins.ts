@@ -43,8 +43,7 @@ export interface StandIn {
   /** For a code that was used or is not known, or another redirect URI. */
   readonly badCode: Reply
   readonly badClient: Reply
-  /** The status of the app's response to {@link badCode}, where that is no 401. */
-  readonly onBadCode?: number
+  /** The status of the app's response to {@link badClient}, where that is no 503. */
   readonly onBadClient?: number
   readonly cancelled: string
   /** The claims of an ID token, or what the API has, by its address. */
@@ -148,7 +147,6 @@ export const standIns: Readonly<Record<string, StandIn>> = {
     more: { ok: true },
     badCode: [200, { ok: false, error: 'invalid_code' }],
     badClient: [200, { ok: false, error: 'bad_client_secret' }],
-    onBadClient: 401,
     user: { sub: 'U0R7MFMJM', ...verified, 'https://slack.com/team_id': 'T0RR' },
     claims: { sub: 'U0R7MFMJM', ...verified, 'https://slack.com/team_id': 'T0RR' },
     unverified: [[{ email_verified: false }, false]],
@@ -165,7 +163,6 @@ export const standIns: Readonly<Record<string, StandIn>> = {
     pkce: 'ignored',
     more: { scope: ['openid', 'user:read:email'], token_type: 'bearer' },
     badCode: [400, { status: 400, message: 'Invalid authorization code' }],
-    onBadCode: 503,
     badClient: [403, { status: 403, message: 'invalid client secret' }],
     user: { sub: '7', ...verified, preferred_username: 'alice' },
     claims: { sub: '7', ...verified, preferred_username: 'alice' },
@@ -247,15 +244,27 @@ export const standIns: Readonly<Record<string, StandIn>> = {
     claims: { sub: '7', name: 'alice', preferred_username: 'alice', ...verified },
     unverified: [
       [
-        { 'https://api.github.com/user/emails': [{ email, primary: true, verified: false }] },
+        {
+          'https://api.github.com/user/emails': [
+            { email, primary: true, verified: false },
+          ],
+        },
         undefined,
       ],
       [
-        { 'https://api.github.com/user/emails': [{ email, primary: false, verified: true }] },
+        {
+          'https://api.github.com/user/emails': [
+            { email, primary: false, verified: true },
+          ],
+        },
         undefined,
       ],
       [
-        { 'https://api.github.com/user/emails': [{ email, primary: 1, verified: 'true' }] },
+        {
+          'https://api.github.com/user/emails': [
+            { email, primary: 1, verified: 'true' },
+          ],
+        },
         undefined,
       ],
       [
@@ -268,7 +277,10 @@ export const standIns: Readonly<Record<string, StandIn>> = {
         },
         undefined,
       ],
-      [{ 'https://api.github.com/user/emails': { primary: true, verified: true } }, undefined],
+      [
+        { 'https://api.github.com/user/emails': { primary: true, verified: true } },
+        undefined,
+      ],
       [{ 'https://api.github.com/user/emails': 403 }, undefined],
       [{ 'https://api.github.com/user/emails': 404 }, undefined],
     ],
@@ -283,7 +295,9 @@ export const standIns: Readonly<Record<string, StandIn>> = {
     scope: 'user:email',
     user: {
       'https://git.example/api/v3/user': { id: 7, login: 'alice', name: 'Alice' },
-      'https://git.example/api/v3/user/emails': [{ email, primary: true, verified: true }],
+      'https://git.example/api/v3/user/emails': [
+        { email, primary: true, verified: true },
+      ],
     },
     claims: { sub: '7', name: 'Alice', ...verified },
     unverified: [],

@@ -54,7 +54,7 @@ const ofTokens: Readonly<Record<string, Row>> = {
   invalid_grant: [
     json({ error: 'invalid_grant', error_description: 'a secret' }, 400),
     ...invalid,
-    /invalid_grant/,
+    /rejected the code/,
   ],
   invalid_client: [json({ error: 'invalid_client' }, 401), ...unavailable, /401.*clientSecret/],
   'invalid_client with a challenge': [
@@ -63,10 +63,15 @@ const ofTokens: Readonly<Record<string, Row>> = {
     ...unavailable,
     /401.*clientSecret/,
   ],
-  invalid_request: [json({ error: 'invalid_request' }, 400), ...unavailable, /400/],
+  invalid_request: [json({ error: 'invalid_request' }, 400), ...invalid, /rejected the code/],
+  'bad_client_secret with status 200': [
+    json({ ok: false, error: 'bad_client_secret' }),
+    ...unavailable,
+    /clientSecret/,
+  ],
   'an object': [json({}), ...invalid, /access_token/],
   'no access token': [json({ token_type: 'Bearer', id_token: 'a' }), ...invalid, /access_token/],
-  'an error with status 200': [json({ error: 'invalid_grant' }), ...invalid, /access_token/],
+  'an error with status 200': [json({ error: 'invalid_grant' }), ...invalid, /rejected the code/],
   ...Object.fromEntries(
     Object.entries({
       token_type: [undefined, null, 7, '', ['a secret']],

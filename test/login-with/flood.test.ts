@@ -5,7 +5,7 @@ import t from 'tap'
 import { tls } from '../helpers/cookies.js'
 import { listen, type AnyResponse } from '../helpers/flows.js'
 import { until } from '../helpers/load.js'
-import { loginApp, type LoginApp } from '../helpers/login-app.js'
+import { jarOf, loginApp, type LoginApp } from '../helpers/login-app.js'
 import { json, startProvider, type TestProvider } from '../helpers/provider.js'
 
 type Answer = Parameters<TestProvider['answers']['set']>[1]
@@ -44,47 +44,58 @@ async function countsOf(sent: Promise<AnyResponse>[], release: () => void) {
   return (status: number): number => statuses.filter((each) => each === status).length
 }
 
-const failures: Readonly<Record<string, Answer>> = {
+const rejections: Readonly<Record<string, Answer>> = {
   invalid_grant: json({ error: 'invalid_grant' }, 400),
   invalid_request: json({ error: 'invalid_request' }, 400),
+  'an error with status 200': json({ error: 'invalid_code' }),
+}
+
+/** No client can help them. */
+const outages: Readonly<Record<string, Answer>> = {
   invalid_client: json({ error: 'invalid_client' }, 401),
   '429': json({ error: 'slow_down' }, 429),
   '500': json({}, 500),
   'a page': (response) => void response.setHeader('content-type', 'text/html').end('<p>'),
   'a redirect': (response) => void response.writeHead(302, { location: '/other' }).end(),
   'too much': json({ error: 'x'.repeat(300_000) }, 400),
+  'no response': (response) => void response.destroy(),
 }
 
-t.test(
-  'made-up codes of one address are exchanged 16 at a time, and all failures count',
-  async (t) => {
-    for (const [what, answer] of Object.entries(failures)) {
-      const provider = await startProvider(t)
-      const login = await loginApp(t, provider, {}, { throttle: { perAddress: 20 } })
-      const { seen, release } = held(provider, answer)
-      let throttled = 0
-      for (const wave of [1, 2, 3]) {
-        const countOf = await countsOf(await flood(login, 30), release)
-        t.equal(countOf(303), 0, `${what}, wave ${wave}`)
-        throttled = countOf(429)
-      }
-      t.ok(seen.peak <= 16, `${what}: ${seen.peak} at once`)
-      t.ok(seen.count >= 20 && seen.count < 20 + 16, `${what}: ${seen.count} were exchanged`)
-      t.equal(throttled, 30, what)
-      provider.answers.clear()
-      const [other] = await flood(login, 1, '192.0.2.2')
-      t.equal((await other)?.statusCode, 303, `${what}: another address logs in`)
+t.test('made-up codes of one address are exchanged 16 at a time, and counted', async (t) => {
+  for (const [what, answer] of Object.entries(rejections)) {
+    const provider = await startProvider(t)
+    const login = await loginApp(t, provider, {}, { throttle: { perAddress: 20 } })
+    const { seen, release } = held(provider, answer)
+    let throttled = 0
+    for (const wave of [1, 2, 3]) {
+      const countOf = await countsOf(await flood(login, 30), release)
+      t.equal(countOf(303), 0, `${what}, wave ${wave}`)
+      throttled = countOf(429)
     }
-  },
-)
+    t.ok(seen.peak <= 16, `${what}: ${seen.peak} at once`)
+    t.ok(seen.count >= 20 && seen.count < 20 + 16, `${what}: ${seen.count} were exchanged`)
+    t.equal(throttled, 30, what)
+    provider.answers.clear()
+    const [other] = await flood(login, 1, '192.0.2.2')
+    t.equal((await other)?.statusCode, 303, `${what}: another address logs in`)
+  }
+})
 
-t.test('a provider that does not answer is no failure of its users', async (t) => {
-  const provider = await startProvider(t)
-  const login = await loginApp(t, provider, {}, { throttle: { perAddress: 2 } })
-  provider.answers.set('/token', (response) => void response.destroy())
-  for (let count = 0; count < 4; count += 1) t.equal((await login.logIn()).statusCode, 503)
-  provider.answers.clear()
-  t.equal((await login.logIn()).statusCode, 303)
+t.test('an outage of a provider, or a wrong secret, keeps no client out', async (t) => {
+  for (const userinfo of [false, true])
+    for (const [what, answer] of Object.entries(outages)) {
+      const provider = await startProvider(t)
+      const login = await loginApp(t, provider, { userinfo }, { throttle: { perAddress: 2 } })
+      const session = jarOf(await login.logIn())
+      provider.answers.set(userinfo ? '/userinfo' : '/token', answer)
+      for (let count = 0; count < 4; count += 1)
+        t.equal((await login.logIn()).statusCode, 503, what)
+      provider.answers.clear()
+      const headers = { ...tls, cookie: session }
+      const refreshed = await login.app.inject({ method: 'POST', url: '/login/refresh', headers })
+      t.equal(refreshed.statusCode, 200, `${what}: sessions go on`)
+      t.equal((await login.logIn()).statusCode, 303, what)
+    }
 })
 
 t.test('valid codes of one address that arrive at once wait for their turn', async (t) => {

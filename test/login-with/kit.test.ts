@@ -150,6 +150,22 @@ t.test('logInWith() and linkWith() play providers with oauth2, forms and tenants
   }
 })
 
+t.test('logInWith() and linkWith() need no vault, and not the paths of a proxy', async (t) => {
+  const corp = {
+    issuer: 'https://id.example',
+    clientId: 'shop',
+    clientSecret: () => Promise.reject(new Error('no vault')),
+    responseMode: 'form_post',
+    redirectUri: 'https://shop.example/api/login/corp/callback',
+    username: () => 'alice',
+    link: () => true,
+  } as const
+  const app = await open(t, { loginWith: { corp } })
+  const { response, headers } = await logInWith(app, 'corp', alice)
+  t.equal(response.statusCode, 303)
+  t.equal((await linkWith(app, 'corp', alice, { headers })).response.statusCode, 303)
+})
+
 t.test('linkWith() links an account by the real routes, in a session that goes on', async (t) => {
   const owners: Record<string, string> = {}
   const corp = {

@@ -193,6 +193,16 @@ t.test('providers with oauth2 that share an issuer share the token endpoint', as
   )
 })
 
+t.test('only an OpenID provider has its issuer, since only ID tokens prove it', async (t) => {
+  const other = oauth2Entry({ url: 'https://small.example' }, {}, { issuer: good.issuer })
+  for (const loginWith of [
+    { corp: good, other },
+    { other, corp: good },
+  ])
+    t.match(await errorOf(t, loginWith), { code: 'ERR_AUTH_OPTION', message: /\.issuer/ })
+  t.equal(await errorOf(t, { corp: good, other: good }), undefined)
+})
+
 t.test('startup succeeds at the limits of the options', async (t) => {
   const rows: Partial<LoginProviderOptions>[] = [
     ...['http://127.0.0.1:9', 'http://[::1]:9/a', 'http://localhost', 'https://id.example/'].map(

@@ -154,6 +154,38 @@ t.test(
   },
 )
 
+t.test('an entry may be an instance of a class, none of whose methods is left out', async (t) => {
+  const provider = await startProvider(t)
+  const entries = Object.values(kinds(provider, { username: undefined, clientSecret: undefined }))
+  for (const { corp } of entries) {
+    class Entry {
+      readonly #names = { alice: 'alice' }
+      constructor() {
+        const { username: _, clientSecret: __, ...members } = corp as LoginProviderOptions
+        Object.assign(this, members)
+      }
+      clientSecret() {
+        return `a secret for ${this.#names.alice}`
+      }
+      claims(given: { sub: string; hd?: string }) {
+        if (given.hd === 'evil.example') throw new AuthenticationError('auth.forbidden')
+        return given
+      }
+      username({ sub }: { sub: 'alice' }) {
+        return this.#names[sub]
+      }
+    }
+    const loginWith = { corp: new Entry() as unknown as LoginProviderOptions }
+    const { logIn } = await loginApp(t, provider, {}, { loginWith })
+    t.equal((await logIn()).statusCode, 303)
+    provider.idToken = { claims: { hd: 'evil.example' } }
+    provider.userinfo = { sub: 'alice', hd: 'evil.example' }
+    t.equal((await logIn()).statusCode, 403)
+    provider.idToken = {}
+    provider.userinfo = { sub: 'alice' }
+  }
+})
+
 const template = (url: string): string => `${url}/{tenantid}/v2.0`
 
 function tenantEntry({ url }: TestProvider, more: Partial<LoginProviderOptions> = {}) {
@@ -194,6 +226,7 @@ t.test('each tenant has an issuer of its own, which tenants() lets in', async (t
   for (const sent of [iss, iss.replace(tid, other), template(provider.url), provider.url]) {
     const response = await finish(await begin(), (query) => query.set('iss', sent))
     t.equal(response.statusCode, sent === iss ? 303 : 401, `iss of the callback: ${sent}`)
+    if (sent !== iss && !sent.includes(other)) t.match(last(), { reason: /^parameter iss/ })
   }
   asked.length = seen.length = 0
   provider.idToken = { claims: { tid: other, iss: iss.replace(tid, other) } }
@@ -436,6 +469,14 @@ t.test(
     }
   },
 )
+
+t.test('a form leads to the callback below a path with other letters', async (t) => {
+  const provider = await startProvider(t)
+  const { submit } = await formApp(t, provider, {}, { login: { path: '/für/登录' } })
+  const path = `${encodeURI('/für/登录')}/corp/callback`
+  const led = await submit('state=a', {}, path)
+  t.match([led.statusCode, led.headers.location], [303, `${path}?state=a`])
+})
 
 t.test('the field user is only read of a form', async (t) => {
   const provider = await startProvider(t)

@@ -30,6 +30,14 @@ t.test('wrong options are named', async (t) => {
   t.match(await startWith(t, true), { code: 'ERR_AUTH_OPTION' })
 })
 
+t.test('a provider that is switched off by undefined, and a list of them, are named', async (t) => {
+  for (const loginWith of [{ github: undefined }, { github: null }, null, [{ issuer: 'a' }]])
+    t.match(await startWith(t, { store }, { cookies: true, loginWith }), {
+      code: 'ERR_AUTH_OPTION',
+      message: /loginWith/,
+    })
+})
+
 t.test('the mark of the admin API needs a role or a scope', async (t) => {
   const bad = [
     true,

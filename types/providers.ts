@@ -3,11 +3,8 @@ import type { LoginProviderOptions } from './login-with.js'
 /** The options of an entry: those of `loginWith.<name>`, but for what it has itself. */
 export interface OpenIdEntry
   extends
-    Omit<LoginProviderOptions, 'issuer' | 'oauth2' | 'tenants' | 'username' | 'link'>,
-    Partial<Pick<LoginProviderOptions, 'username'>> {
-  /** Links an account: see {@link LoginProviderOptions.link}. */
-  link?: LoginProviderOptions['link']
-}
+    Omit<LoginProviderOptions, 'issuer' | 'oauth2' | 'tenants' | 'username'>,
+    Partial<Pick<LoginProviderOptions, 'username'>> {}
 
 /** The options of an entry of a provider without ID tokens, but for those that it does not know. */
 export interface OAuth2Entry extends Omit<
@@ -49,7 +46,7 @@ export interface AppleEntry extends Omit<OpenIdEntry, 'clientSecret'> {
   teamId: string
   /** The id of the key. */
   keyId: string
-  /** The content of the file `AuthKey_….p8`: a P-256 key as PKCS #8 PEM. */
+  /** The content of the file `AuthKey_….p8`: a P-256 key as PKCS #8 PEM, whose line ends may be escaped. */
   privateKey: string
 }
 

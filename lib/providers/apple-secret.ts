@@ -1,5 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 import { createRequire } from 'node:module'
+import { pemOf } from '../common/pem.js'
 import { textOf } from './entry.js'
 
 /** Loading it takes longer than all else here, and Apple alone needs it. */
@@ -8,8 +9,9 @@ const crypto = () => createRequire(process.execPath)('node:crypto') as typeof im
 const hour = 3600
 
 /** The errors of `createPrivateKey()` could quote the key. @returns null for what is no P-256 key as PKCS #8 PEM */
-export function keyOf(pem: unknown): KeyObject | null {
-  if (typeof pem !== 'string' || !/^\s*-----BEGIN PRIVATE KEY-----\s/.test(pem)) return null
+export function keyOf(given: unknown): KeyObject | null {
+  const pem = typeof given === 'string' ? pemOf(given) : ''
+  if (!pem.includes('\n-----BEGIN PRIVATE KEY-----\n')) return null
   try {
     const key = crypto().createPrivateKey(pem)
     return key.asymmetricKeyDetails?.namedCurve === 'prime256v1' ? key : null
@@ -24,17 +26,12 @@ export function secretMaker(key: KeyObject, kid: string, claims: object): () => 
   return () => {
     const now = Math.floor(Date.now() / 1000)
     if (Math.abs(now - madeAt) < hour) return secret
-    const parts = [
-      { alg: 'ES256', kid },
-      { ...claims, iat: now, exp: now + 2 * hour },
-    ]
-    const content = parts
+    const payload = { ...claims, iat: now, exp: now + 2 * hour }
+    const content = [{ alg: 'ES256', kid }, payload]
       .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
       .join('.')
-    const signature = crypto().sign('sha256', Buffer.from(content), {
-      key,
-      dsaEncoding: 'ieee-p1363',
-    })
+    const signing = { key, dsaEncoding: 'ieee-p1363' } as const
+    const signature = crypto().sign('sha256', Buffer.from(content), signing)
     secret = `${content}.${signature.toString('base64url')}`
     madeAt = now
     return secret
@@ -47,7 +44,7 @@ export function nameOf(user: string | null): string | undefined {
     const { name } = JSON.parse(user ?? '{}') as { name?: Record<string, unknown> }
     const parts = [textOf(name?.firstName), textOf(name?.lastName)]
     const text = parts.filter((part) => part !== undefined).join(' ')
-    const isGood = text.length <= 255 && text.isWellFormed() && !/\p{Cc}/u.test(text)
+    const isGood = text.length <= 200 && text.isWellFormed() && !/\p{Cc}/u.test(text)
     return isGood ? text || undefined : undefined
   } catch {
     return undefined

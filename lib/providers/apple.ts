@@ -1,5 +1,5 @@
 import { keyOf, nameOf, secretMaker } from './apple-secret.js'
-import { entry, textOf, wrongEntry } from './entry.js'
+import { entry, ownOf, textOf, wrongEntry } from './entry.js'
 import type { AppleEntry, Entry } from '../../types/providers.js'
 import type { Profile } from '../../types/login-with.js'
 
@@ -15,9 +15,9 @@ const isTrue = (value: unknown): boolean => value === true || value === 'true'
 export function apple<Given extends AppleEntry>(
   all: Given,
 ): Entry<Given, 'teamId' | 'keyId' | 'privateKey'> {
-  const { teamId, keyId, privateKey, ...given } = all
+  const { teamId, keyId, privateKey, ...given } = ownOf(all)
   for (const [option, value] of Object.entries({ teamId, keyId }))
-    if (textOf(value) === undefined) wrongEntry('apple', option, 'a string (is its variable set?)')
+    if (textOf(value) === undefined) wrongEntry('apple', option, 'a string')
   const key = keyOf(privateKey)
   if (key === null)
     return wrongEntry('apple', 'privateKey', 'a P-256 key as PKCS #8 PEM, that of AuthKey_….p8')

@@ -11,8 +11,8 @@ export const discord = oauth2Entry({
   scope: 'identify email',
   async profile(get) {
     const me = await get('https://discord.com/api/users/@me')
-    const name = textOf(me.global_name) ?? textOf(me.username)
-    const names = { name, preferred_username: me.username }
-    return { sub: me.id, ...names, ...emailOf(me.email, me.verified) }
+    const preferred_username = textOf(me.username)
+    const name = textOf(me.global_name) ?? preferred_username
+    return { sub: me.id, name, preferred_username, ...emailOf(me.email, me.verified) }
   },
 })

@@ -1,4 +1,4 @@
-import { oauth2Entry, emailOf } from './entry.js'
+import { oauth2Entry, emailOf, textOf } from './entry.js'
 
 const [dialog, graph] = ['https://www.facebook.com/v23.0', 'https://graph.facebook.com/v23.0']
 
@@ -15,6 +15,6 @@ export const facebook = oauth2Entry({
   scope: 'public_profile email',
   async profile(get) {
     const { id: sub, name, email } = await get(`${graph}/me?fields=id,name,email`)
-    return { sub, name, ...emailOf(email, false) }
+    return { sub, name: textOf(name), ...emailOf(email, false) }
   },
 })

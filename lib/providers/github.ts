@@ -12,8 +12,7 @@ type Email = { email?: unknown; primary?: unknown; verified?: unknown } | null
 export function github<Given extends OAuth2Entry & OwnHost>(
   all: Given,
 ): Entry<Given, 'scope' | 'baseUrl'> {
-  const { baseUrl: _, ...given }: OAuth2Entry & OwnHost = all
-  const base = baseUrlOf('github', all, 'https://github.com')
+  const [base, given] = baseUrlOf<OAuth2Entry & OwnHost>('github', all, 'https://github.com')
   const api = base === 'https://github.com' ? 'https://api.github.com' : `${base}/api/v3`
   return oauth2Entry({
     issuer: `${base}/login/oauth`,
@@ -22,8 +21,9 @@ export function github<Given extends OAuth2Entry & OwnHost>(
     tokenEndpoint: `${base}/login/oauth/access_token`,
     scope: 'user:email',
     async profile(get) {
-      const { id: sub, login, name, avatar_url: picture } = await get(`${api}/user`)
-      const emails = await get<Email[]>(`${api}/user/emails`).catch(
+      const me = await get(`${api}/user`)
+      const [login, picture] = [textOf(me.login), textOf(me.avatar_url)]
+      const emails = await get<Email[]>(`${api}/user/emails?per_page=100`).catch(
         (error: { status?: number }) => {
           // A GitHub App without the permission "Email addresses" may not read them.
           if (error.status === 403 || error.status === 404) return []
@@ -32,8 +32,8 @@ export function github<Given extends OAuth2Entry & OwnHost>(
       )
       const isGood = (each: Email) => each?.primary === true && each.verified === true
       const email = Array.isArray(emails) ? emails.find(isGood)?.email : undefined
-      const names = { name: textOf(name) ?? textOf(login), preferred_username: login, picture }
-      return { sub, ...names, ...emailOf(email, true) }
+      const names = { name: textOf(me.name) ?? login, preferred_username: login, picture }
+      return { sub: me.id, ...names, ...emailOf(email, true) }
     },
   })(given) as Entry<Given, 'scope' | 'baseUrl'>
 }

@@ -1,4 +1,4 @@
-import { oauth2Entry, emailOf } from './entry.js'
+import { oauth2Entry, emailOf, textOf } from './entry.js'
 
 /**
  * An entry of `loginWith` for LinkedIn. `sub` is the id of the user in your app. LinkedIn rejects PKCE and has no nonce in its
@@ -15,7 +15,7 @@ export const linkedin = oauth2Entry({
   pkce: false,
   async profile(get) {
     const me = await get('https://api.linkedin.com/v2/userinfo')
-    const { sub, name, picture } = me
-    return { sub, name, picture, ...emailOf(me.email, me.email_verified) }
+    const names = { name: textOf(me.name), picture: textOf(me.picture) }
+    return { sub: me.sub, ...names, ...emailOf(me.email, me.email_verified) }
   },
 })

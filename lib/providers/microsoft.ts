@@ -1,4 +1,4 @@
-import { entry, textOf, wrongEntry } from './entry.js'
+import { entry, ownOf, textOf, wrongEntry } from './entry.js'
 import type { Entry, MicrosoftEntry } from '../../types/providers.js'
 
 const host = 'https://login.microsoftonline.com'
@@ -15,7 +15,7 @@ const verified = new Set<unknown>([true, 1, '1'])
 export function microsoft<Given extends MicrosoftEntry>(
   all: Given,
 ): Entry<Given, 'tenant' | 'tenants'> {
-  const { tenant, tenants, ...given } = all
+  const { tenant, tenants, ...given } = ownOf(all)
   const isAny = tenant === 'common' || tenant === 'organizations'
   const id = tenant === 'consumers' ? personal : (textOf(tenant) ?? '')
   if (!isAny && !/^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i.test(id)) {

@@ -1,4 +1,4 @@
-import { entry, strictly, textOf, wrongEntry } from './entry.js'
+import { entry, ownOf, strictly, textOf, wrongEntry } from './entry.js'
 import type { Entry, SlackEntry } from '../../types/providers.js'
 
 const teamOf = 'https://slack.com/team_id'
@@ -9,16 +9,17 @@ const teamOf = 'https://slack.com/team_id'
  */
 // docs.slack.dev/reference/methods: openid.connect.token, openid.connect.userInfo, read in November 2026.
 export function slack<Given extends SlackEntry>(all: Given): Entry<Given, 'team'> {
-  const { team, ...given } = all
-  if ('team' in all && textOf(team) === undefined)
-    wrongEntry('slack', 'team', 'the id of a workspace, such as T0123ABCD (is its variable set?)')
+  const { team, ...given } = ownOf(all)
+  if ('team' in (Object(all) as object) && textOf(team) === undefined)
+    wrongEntry('slack', 'team', 'the id of a workspace, such as T0123ABCD')
   return entry(
     {
       issuer: 'https://slack.com',
       claims(claims) {
         if (team === undefined || claims[teamOf] === team) return strictly(claims)
+        const cause = 'a user of another workspace'
         const refused = { code: 'ERR_AUTH_LOGIN_REFUSED', statusCode: 403, key: 'auth.forbidden' }
-        throw Object.assign(new Error('You are not allowed to do this.'), refused)
+        throw Object.assign(new Error('You are not allowed to do this.', { cause }), refused)
       },
     },
     given,

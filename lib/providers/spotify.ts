@@ -1,4 +1,4 @@
-import { oauth2Entry, emailOf } from './entry.js'
+import { oauth2Entry, emailOf, textOf } from './entry.js'
 
 /**
  * An entry of `loginWith` for Spotify. `sub` is the id of the user. `email_verified` is always false: Spotify says that there
@@ -14,6 +14,6 @@ export const spotify = oauth2Entry({
   scope: 'user-read-email',
   async profile(get) {
     const { id: sub, display_name: name, email } = await get('https://api.spotify.com/v1/me')
-    return { sub, name, ...emailOf(email, false) }
+    return { sub, name: textOf(name), ...emailOf(email, false) }
   },
 })

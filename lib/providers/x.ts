@@ -1,4 +1,4 @@
-import { oauth2Entry, emailOf } from './entry.js'
+import { oauth2Entry, emailOf, textOf } from './entry.js'
 
 /**
  * An entry of `loginWith` for X. `sub` is the id of the user. The confirmed address needs the setting "Request email from users"
@@ -15,7 +15,7 @@ export const x = oauth2Entry({
   async profile(get) {
     const address = 'https://api.x.com/2/users/me?user.fields=confirmed_email'
     const { data: me } = await get<{ data?: Record<string, unknown> | null }>(address)
-    const names = { name: me?.name, preferred_username: me?.username }
+    const names = { name: textOf(me?.name), preferred_username: textOf(me?.username) }
     return { sub: me?.id, ...names, ...emailOf(me?.confirmed_email, true) }
   },
 })

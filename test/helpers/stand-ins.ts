@@ -236,7 +236,7 @@ export const standIns: Readonly<Record<string, StandIn>> = {
         name: null,
         email: 'public@example.com',
       },
-      'https://api.github.com/user/emails': [
+      'https://api.github.com/user/emails?per_page=100': [
         { email: 'other@example.com', primary: false, verified: true },
         { email, primary: true, verified: true },
       ],
@@ -245,7 +245,7 @@ export const standIns: Readonly<Record<string, StandIn>> = {
     unverified: [
       [
         {
-          'https://api.github.com/user/emails': [
+          'https://api.github.com/user/emails?per_page=100': [
             { email, primary: true, verified: false },
           ],
         },
@@ -253,7 +253,7 @@ export const standIns: Readonly<Record<string, StandIn>> = {
       ],
       [
         {
-          'https://api.github.com/user/emails': [
+          'https://api.github.com/user/emails?per_page=100': [
             { email, primary: false, verified: true },
           ],
         },
@@ -261,7 +261,7 @@ export const standIns: Readonly<Record<string, StandIn>> = {
       ],
       [
         {
-          'https://api.github.com/user/emails': [
+          'https://api.github.com/user/emails?per_page=100': [
             { email, primary: 1, verified: 'true' },
           ],
         },
@@ -269,7 +269,7 @@ export const standIns: Readonly<Record<string, StandIn>> = {
       ],
       [
         {
-          'https://api.github.com/user/emails': [
+          'https://api.github.com/user/emails?per_page=100': [
             null,
             7,
             { email: 7, primary: true, verified: true },
@@ -278,11 +278,11 @@ export const standIns: Readonly<Record<string, StandIn>> = {
         undefined,
       ],
       [
-        { 'https://api.github.com/user/emails': { primary: true, verified: true } },
+        { 'https://api.github.com/user/emails?per_page=100': { primary: true, verified: true } },
         undefined,
       ],
-      [{ 'https://api.github.com/user/emails': 403 }, undefined],
-      [{ 'https://api.github.com/user/emails': 404 }, undefined],
+      [{ 'https://api.github.com/user/emails?per_page=100': 403 }, undefined],
+      [{ 'https://api.github.com/user/emails?per_page=100': 404 }, undefined],
     ],
   },
   'github of a host': {
@@ -295,7 +295,7 @@ export const standIns: Readonly<Record<string, StandIn>> = {
     scope: 'user:email',
     user: {
       'https://git.example/api/v3/user': { id: 7, login: 'alice', name: 'Alice' },
-      'https://git.example/api/v3/user/emails': [
+      'https://git.example/api/v3/user/emails?per_page=100': [
         { email, primary: true, verified: true },
       ],
     },

@@ -145,6 +145,23 @@ for (const [name, provider] of Object.entries(standIns)) {
   )
 }
 
+t.test('what an API has as null is not there', async (t) => {
+  for (const [name, provider] of Object.entries(standIns)) {
+    if (provider.keys !== undefined) continue
+    const { logIn, seen, state } = await open(t, provider)
+    state.user = Object.fromEntries(
+      Object.entries(provider.user).map(([api, body]) => [
+        api,
+        JSON.parse(JSON.stringify(body), (key, value: unknown) =>
+          /name|login|picture|avatar/.test(key) ? null : value,
+        ) as object,
+      ]),
+    )
+    t.equal((await logIn()).statusCode, 303, name)
+    t.notOk(Object.values(seen[0] ?? {}).includes(null), name)
+  }
+})
+
 t.test('hostile bodies of an API give no user, and no 500', async (t) => {
   const odd: unknown[] = [
     'null',

@@ -12,12 +12,14 @@ import {
   slack,
   twitch,
 } from '../../lib/providers/index.js'
+import type { LoginProviderOptions } from '../../lib/index.js'
 import { standardOptions } from '../helpers/app.js'
 import { clockOf } from '../helpers/clock.js'
 import { reveals, thrownBy } from '../helpers/errors.js'
 import { failureWith } from '../helpers/options.js'
 
-const base = { clientId: 'a', clientSecret: 'b', username: ({ sub }: { sub: string }) => sub }
+const username = ({ sub }: { sub: string }) => sub
+const base = { clientId: 'a', clientSecret: 'b', username }
 const errorOf = failureWith('loginWith', { ...standardOptions(), sessions: true, cookies: true })
 
 const pemOf = (namedCurve: string, type: 'pkcs8' | 'sec1' = 'pkcs8'): string => {
@@ -36,7 +38,6 @@ t.test('startup fails for a key of Apple that is none, without a word of it', as
     '',
     7,
     'a secret of Apple that is no key',
-    lines.join('\\n'),
     lines.slice(1, -1).join(''),
     [lines[0], 'AAAA', lines.at(-1)].join('\n'),
     pemOf('P-384'),
@@ -65,7 +66,13 @@ t.test('startup fails for a key of Apple that is none, without a word of it', as
           message: new RegExp(`apple\\(\\{ ${option} \\}\\)`),
         },
       )
-  t.equal(await errorOf(t, { apple: { ...apple(good), username: base.username } }), undefined)
+  for (const privateKey of [
+    good.privateKey,
+    lines.join('\\n'),
+    lines.join('\r\n'),
+    lines.join(' '),
+  ])
+    t.equal(await errorOf(t, { apple: { ...apple({ ...good, privateKey }), username } }), undefined)
 })
 
 t.test('the secret of Apple is kept for an hour', async (t) => {
@@ -108,7 +115,7 @@ t.test('the name of a form of Apple is taken where the token has none, if it is 
     { name: null },
     { name: 'Alice' },
     { name: { firstName: 7, lastName: ['a'] } },
-    { name: { firstName: 'a'.repeat(256) } },
+    { name: { firstName: 'a'.repeat(201) } },
     { name: { firstName: 'a\nb' } },
     { name: { firstName: 'a', lastName: '\0' } },
     { name: { firstName: '\ud800' } },
@@ -190,6 +197,9 @@ t.test('a host of their own is an address', async (t) => {
 })
 
 t.test('the app overrides what it likes, and has to have what a provider needs', async (t) => {
+  // It compiles with `exactOptionalPropertyTypes`.
+  const entry: LoginProviderOptions = google({ ...base, link: undefined })
+  t.equal(entry.link, undefined)
   t.match(github({ ...base, scope: 'read:user' }), { oauth2: { scope: 'read:user' } })
   t.match(google({ ...base, scope: 'openid' }), { scope: 'openid' })
   t.match(facebook({ ...base, clientAuth: 'basic', failureTo: '/failed' }), {
@@ -244,6 +254,78 @@ t.test(
   },
 )
 
+t.test(
+  'claims of the app are those of a plain entry beside the ones of the provider',
+  async (t) => {
+    for (const claims of ['email', null, {}])
+      t.match(await errorOf(t, { google: google({ ...base, claims: claims as never }) }), {
+        code: 'ERR_AUTH_OPTION',
+        message: /loginWith\.google\.claims/,
+      })
+    const { claims } = google({ ...base, claims: () => undefined as never })
+    t.equal(await claims?.({ iss: 'a', sub: '7' }, { user: null }), undefined, 'a 500')
+  },
+)
+
+t.test('options may be an instance of a class, none of whose methods is left out', async (t) => {
+  class Options {
+    readonly clientId = 'a'
+    readonly #known = new Set(['7'])
+    clientSecret() {
+      return [...this.#known].join()
+    }
+    username({ sub }: { sub: string }) {
+      return this.#known.has(sub) ? sub : null
+    }
+    claims(claims: { sub: string }) {
+      if (!this.#known.has(claims.sub)) throw new Error('not known')
+      return claims
+    }
+    tenants(tid: string) {
+      return this.#known.has(tid)
+    }
+  }
+  class OfTenants extends Options {
+    readonly tenant = 'organizations'
+  }
+  const given = new Options()
+  const entries = {
+    microsoft: microsoft(new OfTenants()),
+    google: google(given),
+    github: github(given),
+    gitlab: gitlab(given),
+    facebook: facebook(given),
+    slack: slack(given),
+  }
+  for (const [name, entry] of Object.entries(entries)) {
+    const { clientSecret, claims, username } = entry as unknown as Options & typeof entries.google
+    t.equal((clientSecret as () => string)(), '7', name)
+    t.equal(username({ sub: '8' }), null)
+    t.match(await thrownByAsync(() => claims?.({ sub: '8' } as never)), { message: 'not known' })
+  }
+  t.equal(await entries.microsoft.tenants?.('7'), true)
+  t.equal(await entries.microsoft.tenants?.('8'), false)
+})
+
+t.test('startup names a variable that is not set, and options that are none', async (t) => {
+  const unset = undefined as never
+  t.match(await errorOf(t, { corp: google({ ...base, clientId: unset }) }), {
+    message: /loginWith\.corp\.clientId.*variable/,
+  })
+  const rows = [
+    () => apple({ ...good, privateKey: unset }),
+    () => microsoft({ ...base, tenant: unset }),
+    () => gitlab({ ...base, baseUrl: unset }),
+  ]
+  for (const make of rows) t.match(thrownBy(make), { code: 'ERR_AUTH_OPTION', message: /variable/ })
+  for (const make of [google, github, gitlab, slack, facebook] as (typeof google)[])
+    for (const given of [undefined, null])
+      t.match(await errorOf(t, { corp: make(given as never) }), {
+        code: 'ERR_AUTH_OPTION',
+        message: /loginWith\.corp\.clientId/,
+      })
+})
+
 t.test('slack() lets in the users of its workspace alone', async (t) => {
   for (const team of [undefined, '', 7])
     t.match(
@@ -255,6 +337,7 @@ t.test('slack() lets in the users of its workspace alone', async (t) => {
   t.match(await claims?.(of('T1'), { user: null }), { sub: '7' })
   t.match(await thrownByAsync(() => claims?.(of('T2'), { user: null })), {
     code: 'ERR_AUTH_LOGIN_REFUSED',
+    cause: /workspace/,
   })
 })
 

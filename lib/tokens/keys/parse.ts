@@ -1,5 +1,6 @@
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
 import { algorithmOf, signingMethods, type KeyFamily } from '../../common/algorithms.js'
+import { pemOf } from '../../common/pem.js'
 import { ifUnset } from '../../errors/errors.js'
 import {
   keyError,
@@ -119,19 +120,6 @@ export function parsePair(
     ...(privateKey && { sign: privateKey.export({ type: 'pkcs8', format: 'pem' }) }),
     verify: verifying.export({ type: 'spki', format: 'pem' }),
   }
-}
-
-/**
- * PEM in the lines that OpenSSL reads. RFC 7468 §3 allows white space of ASCII in them, as YAML leaves it; OpenSSL overlooks any
- * other at their ends. In environment variables line ends are often escaped. Text before BEGIN on its line makes a comment of it.
- */
-function pemOf(text: string): string {
-  const inLines = (_: string, begin: string, base64: string, end: string): string =>
-    [begin, ...(base64.replaceAll(/\s/g, '').match(/.{1,64}/g) ?? []), end].join('\n')
-  return `\n${text.replace(/^\ufeff/, '')}\n`
-    .replaceAll(/[^ -~\r\n]/g, (other) => ('\t\v\f'.includes(other) ? ' ' : '?'))
-    .replaceAll(/ *(?:(?:\\+r)?\\+n|\\+r|\r\n?|\n) */g, '\n')
-    .replaceAll(/(?<=\n)(-----BEGIN [^-]+-----)([\w+/= \n]+)(-----END [^-]+-----)(?=\n)/g, inLines)
 }
 
 function traitsOf({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): KeyTraits {

@@ -8,7 +8,7 @@ const loopback = /^(?:127(?:\.\d{1,3}){3}|\[::1\]|localhost)$/
  */
 export function secureAddress(text: string): URL | null {
   // In a URL, `hash` is the same for an empty fragment and for none.
-  const url = /[\s\\#]/.test(text) ? null : parsed(text)
+  const url = /[\s\\#]/.test(text) ? null : parsedUrl(text)
   if (url === null) return null
   const { protocol, hostname, username, password } = url
   const isSafe = protocol === 'https:' || (protocol === 'http:' && loopback.test(hostname))
@@ -16,7 +16,7 @@ export function secureAddress(text: string): URL | null {
 }
 
 /** When it is hot, `URL.canParse()` of Node 20 takes the bytes of é for UTF-8, and says no. */
-function parsed(text: string): URL | null {
+export function parsedUrl(text: string): URL | null {
   try {
     return new URL(text)
   } catch {

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { rejection, rejectionOrFault } from '../errors/errors.js'
 import { isMfa } from '../guard/level.js'
+import { parsedUrl } from '../http/address.js'
 import { ABANDONED, isGone } from '../http/disconnect.js'
 import { badRequest, queryOf } from '../http/query.js'
 import { finishLogin, type giveTokens } from '../login/finish.js'
@@ -179,8 +180,9 @@ export function redirectUris(
     const uri = `${protocol}://${host}${below}`
     if (uri === text) return href
     // A host has 253 characters at most, and a port. Parsing an international name takes more time than its length suggests.
-    if (host.length > 260 || !URL.canParse(uri)) return badRequest('headers/host must be a host')
-    ;[text, href] = [uri, new URL(uri).href]
+    const url = host.length > 260 ? null : parsedUrl(uri)
+    if (url === null) return badRequest('headers/host must be a host')
+    ;[text, href] = [uri, url.href]
     return href
   }
 }

@@ -107,9 +107,10 @@ function getter(provider: Provider, { accessToken }: ProviderTokens, signal: Abo
       const init = { headers, signal, redirect: 'manual' as const }
       hasAnswered = false
       const response = await request(address, init, provider.send)
-      hasAnswered = true
       status = response.status
+      hasAnswered = status !== 200
       const { json } = await readJson(response)
+      hasAnswered = true
       if (typeof json === 'object' && json !== null) return json
       throw new FetchError('the body is no object')
     } catch (error) {

@@ -85,8 +85,10 @@ export async function ask(
     const init = { method, headers: all, body: body ?? null, signal, redirect: 'manual' as const }
     // A code is used once.
     const response = await sendRequest(new URL(address), init, provider.send, body === undefined)
+    const bytes = await readBody(response)
+    // Otherwise it has sent a part of it, and others would wait for the rest of theirs.
     hasAnswered = true
-    return [response, await readBody(response)]
+    return [response, bytes]
   }
   return provider.limit(work).catch((error: unknown) => {
     throw failed(provider, `the ${step} failed: ${reasonOf(error)}`, hasAnswered)

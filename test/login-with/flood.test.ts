@@ -122,6 +122,20 @@ t.test('128 codes are exchanged at once for all addresses together', async (t) =
   t.equal((await next)?.statusCode, 303)
 })
 
+t.test('a provider that stops half way keeps none in the line waiting', async (t) => {
+  const provider = await startProvider(t)
+  const login = await loginApp(t, provider, {}, { throttle: false })
+  const { waiting, seen, release } = held(provider, (response) => {
+    response.writeHead(200, { 'content-type': 'application/json' }).write('{')
+    response.socket?.destroySoon()
+  })
+  const sent = await flood(login, 40)
+  await until(() => waiting.length === 16, 'they wait')
+  const countOf = await countsOf(sent, release)
+  t.equal(countOf(503), 40)
+  t.equal(seen.count, 16)
+})
+
 t.test('a code is sent once, also where the provider closes the connection', async (t) => {
   const provider = await startProvider(t)
   const { logIn } = await loginApp(t, provider)

@@ -43,7 +43,7 @@ export const waysOf = ({ login, passkeys, loginWith }: AuthnOptions): WaysIn => 
 
 /** Whether all users with an address can log in by an e-mail. */
 export const hasMailLogin = ({ mailLogin }: AuthnOptions): boolean =>
-  mailLogin !== undefined && (mailLogin === true || mailLogin.accept === undefined)
+  mailLogin === true || (mailLogin ? mailLogin.accept === undefined : false)
 
 /**
  * The same for one user: an issuer with tenants stands for each of them. Null for a user with {@link isReachable} where e-mails

@@ -36,6 +36,7 @@ t.test('a provider that is switched off by undefined, and a list of them, are na
       code: 'ERR_AUTH_OPTION',
       message: /loginWith/,
     })
+  t.match(await startWith(t, { store }, { mailLogin: null }), { code: 'ERR_AUTH_OPTION' })
 })
 
 t.test('the mark of the admin API needs a role or a scope', async (t) => {

@@ -150,7 +150,7 @@ export interface AuditEntry {
 }
 
 /**
- * Reports every request with a token of an impersonation. Call it once in each process.
+ * Reports every request that a token of an impersonation authenticates. Call it once in each process.
  *
  * @returns a function that stops it
  */

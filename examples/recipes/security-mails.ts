@@ -5,6 +5,9 @@ import { channels, type AuthnEvents } from 'fastify-authn'
 const deviceOf = (userAgent: string | null | undefined): string =>
   (userAgent ?? '').replaceAll(/[\d._]+/g, '')
 
+/** Routes that begin a session too, of which the user gets another e-mail. */
+const hasOwnMail = /\/(?:sign-up\/finish|second-factor\/enable|password\/\w+)$/
+
 /**
  * Tells users by e-mail of a login on a new device, and of each new way to log in: what a thief would do.
  * Call it once in each process, with the option `users`; what it returns ends it, when all mails are sent.
@@ -38,8 +41,7 @@ export function sendSecurityMails(
   }
 
   on('login', async ({ user, request }) => {
-    // What else begins a session, a sign-up or a new factor, has a mail of its own.
-    if (request.routeOptions.url?.includes('/login') !== true) return
+    if (hasOwnMail.test(request.routeOptions.url ?? '')) return
     const { id } = user as { id: number | string }
     const device = deviceOf(request.headers['user-agent'])
     const all = await sessions.list(String(id))

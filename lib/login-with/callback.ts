@@ -8,13 +8,15 @@ import { finishLogin, type giveTokens } from '../login/finish.js'
 import { urlOf } from '../login/plugin-routes.js'
 import { isListed } from '../login/proof.js'
 import { mfaRules } from '../request/mfa-option.js'
+import { Counters } from '../throttle/counters.js'
+import { clientOf } from '../throttle/throttle.js'
 import { findUser, isUsableName, withUserTimeout } from '../users/user.js'
 import { takeAttempt } from './attempt.js'
 import { accept } from './claims.js'
 import { exchange, type Exchanged } from './exchange.js'
 import { link, readToken, type SessionToken } from './link.js'
 import { exchangeForProfile } from './oauth2.js'
-import { invalid, isAway } from './request.js'
+import { invalid, isAway, isFailure } from './request.js'
 import { pathAt } from '../login/return-to.js'
 import { isIssuerOf } from '../http/tenant.js'
 import type { ResolvedProvider } from './options.js'
@@ -36,9 +38,16 @@ const counts = {
   isAsked: true,
 }
 
+/**
+ * How many callbacks of a client may fail in a minute because of the provider. Made-up codes can cause that too, and would use
+ * up its limits. Wrong codes are counted with refresh tokens, but these are not: an outage must not end sessions.
+ */
+const mostFailures = 30
+
 /** Ends a login or a link, to which the provider has led the browser back. */
 export function callback(routes: Routes): Work {
   const { registration, provider, returnTo, cookieStart } = routes
+  const failures = new Counters(60)
   return async (request, reply, started) => {
     const query = queryOf(request)
     const state = query.getAll('state').join()
@@ -51,10 +60,20 @@ export function callback(routes: Routes): Work {
       const make = provider.options.oauth2 === undefined ? exchange : exchangeForProfile
       return make(provider, metadata, query, attempt, routes.redirectUri(request))
     }
+    const counted = async (): Promise<Exchanged> => {
+      const client = clientOf(request.ip)
+      const { consumedPoints = 0, msBeforeNext = 0 } = failures.get(client) ?? {}
+      if (registration.options.throttle && consumedPoints >= mostFailures)
+        throw rejection('auth.too-many-attempts', { retryAfter: Math.ceil(msBeforeNext / 1000) })
+      return work().catch((error: unknown) => {
+        if (isFailure(error)) failures.penalty(client)
+        throw error
+      })
+    }
     // The throttle is asked when its turn comes, since callbacks before it may have failed.
     const found = await provider.exchanges.run(
       request,
-      () => registration.attempts.counting(counts, { token: state }, request, work),
+      () => registration.attempts.counting(counts, { token: state }, request, counted),
       isAway,
     )
     if (isGone(request)) throw ABANDONED

@@ -5,6 +5,7 @@ import { rejectionOrFault, wrongOption } from '../errors/errors.js'
 import { hasTenants } from '../http/tenant.js'
 import { checkAddress } from '../options/address.js'
 import { ignoreRejection, isPlain, withDeclared, withoutUndefined } from '../common/objects.js'
+import { providerOptions } from '../common/provider-options.js'
 import { anyFunction, byName, flag, oneOf, optional, strict, text } from '../options/check.js'
 import { withDefaults } from '../options/defaults.js'
 import { mfaSchema } from '../request/mfa-option.js'
@@ -117,7 +118,7 @@ export function resolveProvider(name: string, given: LoginProviderOptions): Reso
     checkAddress(`${holder}.${option}`, address, false)
     addresses[option.replace(/[A-Z]/g, (each) => `_${each.toLowerCase()}`)] = new URL(address).href
   }
-  const own = withDeclared(given, Object.keys(provider.properties))
+  const own = withDeclared(given, providerOptions)
   return { ...withDefaults(defaults, own), name, endpoints: addresses }
 }
 

@@ -9,9 +9,10 @@ export type Answer = readonly [response: Response, bytes: Buffer]
 
 /** Whether others need not ask the provider now. One that has answered may answer them otherwise. */
 const answered = new WeakSet<object>()
-export const isAway = (error: unknown): boolean =>
-  (error as { code?: unknown }).code === 'ERR_AUTH_PROVIDER_UNAVAILABLE' &&
-  !answered.has(Object(error))
+export const isAway = (error: unknown): boolean => isFailure(error) && !answered.has(Object(error))
+
+export const isFailure = (error: unknown): boolean =>
+  (error as { code?: unknown }).code === 'ERR_AUTH_PROVIDER_UNAVAILABLE'
 
 /** The 503 of a provider that fails. No client can help it, so it does not count as a failed attempt. */
 export function failed(provider: Provider, cause: string, hasAnswered = true): Error {
@@ -48,7 +49,8 @@ export function checkTokens<Body extends Readonly<Record<string, unknown>>>(
     throw fail(': check clientId, clientSecret and the callback that is registered')
   // Some report errors with the status 200, others without `error`. That of Facebook is an object, also for a wrong secret
   // (facebookarchive/php-graph-sdk#538).
-  if (status === 400 || status === 401 || (status === 200 && error))
+  const isOfCode = status === 400 || status === 401 || (status === 200 && error)
+  if (isOfCode || (status < 500 && error === 'invalid_grant'))
     throw invalid(
       `the token endpoint has rejected the code${isPlain(error) ? ', or clientSecret' : ''}`,
     )

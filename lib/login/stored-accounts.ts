@@ -76,8 +76,7 @@ export class StoredAccounts {
     const { options, passwords } = this.registration
     const { passwordField } = options
     // A look-up by id may leave the hash out. Such a user would be asked for no current password.
-    if (declaredProperty(user, passwordField) === undefined && !this.isPasswordless)
-      throw noPasswordField(passwordField)
+    if (declaredProperty(user, passwordField) === undefined) throw noPasswordField(passwordField)
     const [email, hash] = [emailField, passwordField].map((field) => {
       const value = declaredProperty(user, field)
       return typeof value === 'string' ? value : null

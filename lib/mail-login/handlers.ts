@@ -102,8 +102,8 @@ async function signUp(
   request: FastifyRequest,
 ): Promise<Account | null> {
   const { accounts, registration, mails } = tools
-  // A store that takes no writes now would leave an account whose e-mail has been used up.
-  await registration.app.authn.sessions.revoke({ sub: `e-mail ${jti}` })
+  // A store that is away now would leave an account whose e-mail has been used up.
+  await registration.app.authn.sessions.list(email)
   const tries = mails.limits.link({ jti, exp })
   if ((await mails.limits.count(tries)) > 0) throw loginExpired('it was used, or tried too often')
   const account = { email, passwordHash: null }

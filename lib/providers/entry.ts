@@ -1,15 +1,15 @@
 import { withDeclared } from '../common/objects.js'
+import { providerOptions } from '../common/provider-options.js'
 import type { IdTokenClaims, LoginProviderOptions, OAuth2Options } from '../../types/login-with.js'
 import type { Entry, OAuth2Entry, OwnHost } from '../../types/providers.js'
 
 type Facts = Partial<LoginProviderOptions> & Pick<LoginProviderOptions, 'issuer'>
 
-const options =
-  'clientId clientSecret scope username link claims mfa authorizationParams tenants tenant team baseUrl teamId keyId privateKey'
+const ofEntries = 'tenant team baseUrl teamId keyId privateKey'.split(' ')
 
 /** The options that the app has given. They may be an instance of a class, of which `...` would leave out the methods. */
 export const ownOf = <Given extends object>(given: Given): Given =>
-  withDeclared(Object(given) as Given, options.split(' '))
+  withDeclared(Object(given) as Given, [...providerOptions, ...ofEntries])
 
 /** What is known of a provider, and what the app has given in its place. Its `claims` get those of the entry. */
 export function entry<Given extends object>(facts: Facts, given: Given): Given & Entry<object> {

@@ -16,8 +16,11 @@ import type { StoredSession } from '../../types/sessions.js'
 /** A session that a login replaces. */
 export interface Replaced {
   readonly session: StoredSession
-  /** Any other string than its refresh token changes nothing, and an old one is reuse, as it is everywhere. */
-  revoke(): Promise<void>
+  /**
+   * Any other string than its refresh token changes nothing, and an old one is reuse, as it is everywhere.
+   * @returns whether it was there
+   */
+  revoke(): Promise<boolean>
 }
 
 const randomName = (): string => randomBytes(16).toString('base64url')
@@ -87,6 +90,9 @@ export async function beginSession(
     const isOther = !tools.userRevocations.has(session.sub) || last?.by !== tools.instance
     return isRevokedHere() || (last !== null && isOther && last.at > began)
   }
+  const endReplaced = async (): Promise<void> => {
+    if ((await replaced?.revoke()) === false && isSameUser) await trim(tools, request, session.sub)
+  }
   for (const each of stored.revoked) {
     tools.revocations.add(each.sid, tools.revocationTtl)
     reportRevoked(tools, request, each.sid, session.sub)
@@ -95,7 +101,8 @@ export async function beginSession(
     await attempt.confirm?.()
     if (isRevoked()) throw revoked()
     await attempt.use?.()
-    await replaced?.revoke()
+    // The e-mail is used up by now. If the store has become unavailable, the other session stays until it expires.
+    if (replaced !== null) await endReplaced().catch(unlessUnavailable)
     // Only who revokes the old session may have the new one: a "log out everywhere" that came first has revoked both.
     if (replaces !== undefined && (await revokeSessions(tools, { sid: replaces })) === 0) {
       throw rejection('auth.logged-out', { cause: 'session revoked meanwhile' })
@@ -108,6 +115,18 @@ export async function beginSession(
   }
   tools.counts.begun += 1
   return tokens
+}
+
+/** Of simultaneous logins that replace the same session, all but one have begun a session too many. */
+async function trim(tools: SessionTools, request: FastifyRequest, sub: string): Promise<void> {
+  const all = await tools.client.call((store) => store.list(sub))
+  const tooMany = Math.max(0, all.length - tools.settings.maxPerUser)
+  for (const { sid } of all.toSorted((one, other) => one.created - other.created).slice(0, tooMany))
+    if ((await revokeSessions(tools, { sid })) > 0) reportRevoked(tools, request, sid, sub)
+}
+
+function unlessUnavailable(error: unknown): void {
+  if ((error as { code?: unknown }).code !== 'ERR_AUTH_STORE_UNAVAILABLE') throw error
 }
 
 export function reportRevoked(of: SessionTools, request: FastifyRequest, sid: string, sub: string) {

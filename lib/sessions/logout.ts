@@ -50,10 +50,11 @@ export async function findReplaced(
       session: presented.session,
       async revoke() {
         const swapped = await unlessNoToken(swapRefreshToken(tools, request, presented, 'login'))
-        if (swapped === null) return
+        if (swapped === null) return false
         const { sid, sub } = swapped.session
         await revokeSessions(tools, { sid })
         reportRevoked(tools, request, sid, sub)
+        return true
       },
     }
   }

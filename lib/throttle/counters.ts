@@ -25,7 +25,7 @@ export class Counters {
    */
   constructor(
     private readonly window: number,
-    private readonly keepsAll = false,
+    readonly keepsAll = false,
   ) {}
 
   #hasRoom(): boolean {
@@ -57,7 +57,9 @@ export class Counters {
   /** Takes a failure back. */
   reward(key: string): void {
     const counted = this.#counts.get(key)
-    if (counted !== undefined) counted.points = Math.max(0, counted.points - 1)
+    if (counted === undefined) return
+    counted.points = Math.max(0, counted.points - 1)
+    if (this.keepsAll && counted.points === 0) this.#counts.delete(key)
   }
 
   set(key: string, points: number, milliseconds: number): void {

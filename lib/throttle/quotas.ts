@@ -1,5 +1,5 @@
 import type { FastifyBaseLogger } from 'fastify'
-import type { Counters } from './counters.js'
+import type { Counted, Counters } from './counters.js'
 import type { RedisCounters } from './redis-counters.js'
 import { sharedCounters } from './throttle.js'
 import type { ResolvedOptions } from '../options/resolve.js'
@@ -20,18 +20,24 @@ export type Quotas = ReturnType<typeof quotasIn>
 
 /** Counts in this process and, while Redis is there, in all of them. */
 export function quotasIn(memory: Counters, redis: () => Redis) {
+  /** Redis may have lost counts. Where this process keeps all, no other one resets them, unless it has no room (Infinity). */
+  const pointsOf = (here: number, shared: Counted | null | undefined): number => {
+    if (!shared) return here
+    const known = memory.keepsAll && here < Infinity ? here : 0
+    return Math.max(known, shared.consumedPoints)
+  }
   return {
     /** Resolves when Redis is there. */
     ready: redis,
     /** @returns 0 if it was counted; where a limit is reached, it counts for none: milliseconds to wait */
     async count(...quotas: Quota[]): Promise<number> {
-      // Counted in memory too, for when Redis does not answer. Otherwise Redis alone knows what others have counted or reset.
+      // Counted in memory too, for when Redis does not answer.
       const here = quotas.map(({ key, seconds }) => memory.penalty(key, seconds))
       const counters = await redis()
       for (const [at, { key, most, seconds }] of quotas.entries()) {
         const shared = await counters?.penalty(key, seconds)
-        if (shared) memory.set(key, shared.consumedPoints, shared.msBeforeNext)
-        if ((shared?.consumedPoints ?? Number(here[at])) <= most) continue
+        if (shared && !memory.keepsAll) memory.set(key, shared.consumedPoints, shared.msBeforeNext)
+        if (pointsOf(Number(here[at]), shared) <= most) continue
         const wait = memory.get(key)?.msBeforeNext ?? 0
         for (const other of quotas) memory.reward(other.key)
         for (const other of quotas.slice(0, at + 1)) await counters?.reward(other.key)

@@ -1,4 +1,5 @@
 import { declaredProperty, withDeclared, withoutUndefined } from '../common/objects.js'
+import { providerOptions } from '../common/provider-options.js'
 import { rejection, wrongOption } from '../errors/errors.js'
 import { userTableOf, type UserTable } from './table.js'
 import { hasMailLogin, toolsFor, waysFor, waysOf } from './tools.js'
@@ -21,11 +22,8 @@ const replaced = [
   'apiKeys.user',
 ]
 
-/** Functions of options, which are called on the object of the app: it may be an instance of a class. */
-const methods =
-  'create update remove sendMail acceptPassword list add username link mfa authorizationParams claims tenants clientSecret'.split(
-    ' ',
-  )
+/** Members of options, which may be instances of a class. Functions are called on them. */
+const methods = 'create update remove sendMail acceptPassword list add'.split(' ')
 
 /** An option with more members. Those that the app has set take precedence. */
 function completed(given: unknown, more: Members): unknown {
@@ -35,7 +33,7 @@ function completed(given: unknown, more: Members): unknown {
       declaredProperty(given, name) as undefined,
     )
   return {
-    ...withDeclared(given, methods),
+    ...withDeclared(given, [...methods, ...providerOptions]),
     ...Object.fromEntries(Object.entries(more).filter(isMissing)),
   }
 }

@@ -86,7 +86,7 @@ const isUnavailable = (code: string | undefined): boolean =>
  */
 function problemOf(error: unknown) {
   const chain = wrappedIn(error)
-  const found = chain.find(ownSqlState) ?? chain.at(-1) ?? {}
+  const found = chain.find(ownSqlState) ?? chain.findLast(({ message }) => message) ?? {}
   const code = ownSqlState(found)
   // The store has added the command that makes the tables.
   const message = (code === '42P01' ? chain[0] : found)?.message

@@ -48,6 +48,8 @@ const rejections: Readonly<Record<string, Answer>> = {
   invalid_grant: json({ error: 'invalid_grant' }, 400),
   invalid_request: json({ error: 'invalid_request' }, 400),
   'an error with status 200': json({ error: 'invalid_code' }),
+  // As oauth2orize answers.
+  'invalid_grant with 403': json({ error: 'invalid_grant' }, 403),
 }
 
 /** No client can help them. */
@@ -96,6 +98,23 @@ t.test('an outage of a provider, or a wrong secret, keeps no client out', async 
       t.equal(refreshed.statusCode, 200, `${what}: sessions go on`)
       t.equal((await login.logIn()).statusCode, 303, what)
     }
+})
+
+t.test('callbacks that fail because of the provider have a limit of their own', async (t) => {
+  const provider = await startProvider(t)
+  const login = await loginApp(t, provider, {}, { throttle: {} })
+  const session = jarOf(await login.logIn())
+  const { seen, release } = held(provider, json({ error: 'redirect_uri_mismatch' }, 400))
+  for (let wave = 1; wave <= 3; wave += 1) await countsOf(await flood(login, 30), release)
+  t.ok(seen.count >= 30 && seen.count < 30 + 16, `${seen.count} were exchanged`)
+  provider.answers.clear()
+  const [next] = await flood(login, 1)
+  t.match(await next, { statusCode: 429 })
+  const [other] = await flood(login, 1, '192.0.2.2')
+  t.equal((await other)?.statusCode, 303)
+  const headers = { ...tls, cookie: session, 'x-forwarded-for': '192.0.2.1' }
+  const refreshed = await login.app.inject({ method: 'POST', url: '/login/refresh', headers })
+  t.equal(refreshed.statusCode, 200, 'which ends no session')
 })
 
 t.test('valid codes of one address that arrive at once wait for their turn', async (t) => {

@@ -2,13 +2,14 @@
 import http2 from 'node:http2'
 import t from 'tap'
 import { authn, channels, type AccountMail, type AuthnOptions } from '../../lib/index.js'
+import { memorySessions, type SessionStoreFactory } from '../../lib/sessions/index.js'
 import { mailLoginWith } from '../../lib/testing/index.js'
 import { accountsApp, accountsOver, hash, jarOf, pages } from '../helpers/accounts.js'
 import { cost, fastify, secret } from '../helpers/app.js'
 import { clientOver, sessionOf } from '../helpers/client.js'
 import { clockOf } from '../helpers/clock.js'
 import { listen } from '../helpers/flows.js'
-import { alice, expired, mailApp, type LogInMail } from '../helpers/mail-login.js'
+import { alice, expired, mailApp } from '../helpers/mail-login.js'
 import { usersApp } from '../helpers/users-app.js'
 
 const cookies = { cookies: true } as const
@@ -38,6 +39,42 @@ t.test('of a double click, one is logged in, and the session before it has ended
   t.equal(await me(jar), 401, 'it was replaced')
   t.equal(await me(other), 200, 'which is not one of too many')
   t.equal((await app.authn.sessions.list(1)).length, 2)
+})
+
+t.test('simultaneous logins by e-mail leave no session too many', async (t) => {
+  const { asked, post, app, me } = await mailApp(t, true, {
+    ...cookies,
+    sessions: { maxPerUser: 1 },
+  })
+  const tokenOf = async () => ({ token: (await asked()).mail.token })
+  const jar = jarOf(await post('/login/mail/finish', await tokenOf()))
+  const bodies = [await tokenOf(), await tokenOf(), await tokenOf()]
+  const all = await Promise.all(bodies.map((body) => post('/login/mail/finish', body, jar)))
+  t.equal((await app.authn.sessions.list(1)).length, 1)
+  const inside = await Promise.all(all.map((response) => me(jarOf(response))))
+  t.equal(inside.filter((status) => status === 200).length, 1)
+})
+
+t.test('a store that fails after the session has begun does not cost the e-mail', async (t) => {
+  const store = memorySessions()
+  let isAway = false
+  const failing: SessionStoreFactory = {
+    ...store,
+    open(name) {
+      const opened = store.open(name)
+      return {
+        ...opened,
+        swap: async (given) => (isAway ? Promise.reject(new Error('away')) : opened.swap(given)),
+      }
+    },
+  }
+  const { asked, post, me } = await mailApp(t, true, { ...cookies, sessions: { store: failing } })
+  const jar = jarOf(await post('/login/mail/finish', { token: (await asked()).mail.token }))
+  const { token } = (await asked()).mail
+  isAway = true
+  const response = await post('/login/mail/finish', { token }, jar)
+  t.equal(response.statusCode, 200)
+  t.equal(await me(jarOf(response)), 200)
 })
 
 t.test('an e-mail that has ended ends no session, also where there are many', async (t) => {
@@ -112,40 +149,6 @@ t.test('each registration has its own limits, over counts that they share', asyn
   const counts = []
   for (const name of names) counts.push(await sentBy(name))
   t.strictSame(counts, [1, 1, 1, 0, 1, 1, 0])
-})
-
-t.test('an own table without a field of the password is enough without passwords', async (t) => {
-  const rows = [{ id: 1, email: alice }]
-  const sent: AccountMail[] = []
-  const app = fastify(t)
-  await app.register(authn, {
-    userService: {
-      findByUsername: (name: string | number) =>
-        rows.find(({ id, email }) => [String(id), email].includes(String(name))) ?? null,
-    },
-    jwt: { secret },
-    login: {
-      passwords: false,
-      usernameField: 'email',
-      subject: (user: object) => (user as { id: number }).id,
-    },
-    sessions: true,
-    accounts: {
-      url: pages,
-      create: ({ email }: { email: string }) => rows.push({ id: rows.length + 1, email }),
-      update: () => false,
-      sendMail: (mail: AccountMail) => void sent.push(mail),
-    },
-    mailLogin: true,
-  } as unknown as AuthnOptions)
-  await app.ready()
-  const { post, send } = clientOver(app)
-  for (const email of [alice, 'new@example.com']) {
-    await post('/login/mail', { email })
-    await app.authn.accounts.settled()
-    const { token } = sent.splice(0)[0] as LogInMail
-    t.equal(await send('/login/mail/finish', { token }), '200 tokens', email)
-  }
 })
 
 t.test('no e-mail has a link to reset a password that no route accepts', async (t) => {

@@ -19,6 +19,34 @@ t.test('many other keys do not drop the count of one', async (t) => {
   t.ok(isCounted(await quotas.count(thirtyOf('another'))))
 })
 
+t.test('a count is kept where Redis has lost it, or is away for a while', async (t) => {
+  let [points, isThere] = [0, true]
+  const redis = {
+    penalty: async () =>
+      isThere ? { consumedPoints: (points += 1), msBeforeNext: 600_000 } : null,
+    reward: async () => null,
+  }
+  const quotas = quotasIn(new Counters(600, true), async () => redis as unknown as RedisCounters)
+  const five = { key: 'request', most: 5, seconds: 600 }
+  const counted = []
+  for (let turn = 0; turn < 6; turn += 1) {
+    isThere = turn % 2 === 0
+    if (turn === 3) points = 0
+    counted.push(isCounted(await quotas.count(five)))
+  }
+  t.strictSame(counted, [true, true, true, true, true, false])
+})
+
+t.test('codes that were right take no room', async (t) => {
+  const memory = new Counters(86_400, true)
+  const quotas = quotasIn(memory, alone)
+  for (let turn = 0; turn < 100_001; turn += 1) {
+    await quotas.count(thirtyOf(`${turn}`))
+    await quotas.takeBack(thirtyOf(`${turn}`))
+  }
+  t.ok(memory.isEmpty)
+})
+
 t.test('with Redis, which has room, they take no more memory', async (t) => {
   const counted = { consumedPoints: 1, msBeforeNext: 600_000 }
   const redis = { penalty: async () => counted, reward: async () => counted }

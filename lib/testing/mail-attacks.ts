@@ -14,7 +14,7 @@ interface Catcher {
   readonly sendMail: Mails['sendMail']
 }
 
-/** Of the apps in which somebody waits for an e-mail: tests may ask for several at once. */
+/** One for each app: a test may ask for several e-mails at once. */
 const catchers = new WeakMap<Mails, Catcher>()
 
 /** The id of the request, which all of its tokens have. */

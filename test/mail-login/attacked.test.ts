@@ -1,11 +1,16 @@
 // What attacks between logins by e-mail and other features have found.
 import t from 'tap'
-import { authn, type AccountMail, type AuthnOptions } from '../../lib/index.js'
-import { accountsOver, hash, newPassword, pages } from '../helpers/accounts.js'
-import { cost, fastify, secret } from '../helpers/app.js'
+import type { AccountMail } from '../../lib/index.js'
+import { newPassword } from '../helpers/accounts.js'
 import { clockOf } from '../helpers/clock.js'
-import { bodyOf, clientOver } from '../helpers/client.js'
-import { alice, expired, mailApp, otherCode, wrong, type LogInMail } from '../helpers/mail-login.js'
+import {
+  alice,
+  expired,
+  mailApp,
+  mailRegistrations,
+  otherCode,
+  wrong,
+} from '../helpers/mail-login.js'
 
 const many = { limits: { perRecipient: 1000, perAddress: 1000 } }
 
@@ -83,47 +88,17 @@ t.test('codes that a stranger has made wrong end no session of the user', async 
 })
 
 t.test('registrations with the same users share the limits', async (t) => {
-  const sent: AccountMail[] = []
-  const { findByUsername, ...functions } = accountsOver([{ id: 1, email: alice, password: hash }])
-  const userService = { findByUsername }
-  const app = fastify(t)
-  const paths = ['/one', '/two', '/three']
-  for (const prefix of paths) {
-    await app.register(
-      async (scope) => {
-        await scope.register(authn, {
-          userService,
-          jwt: { secret },
-          hashing: { cost },
-          errorBody: ({ code }: { code: string }) => ({ code }),
-          login: { usernameField: 'email', subject: (user: object) => (user as { id: number }).id },
-          sessions: { name: prefix.slice(1) },
-          accounts: {
-            url: pages,
-            ...functions,
-            sendMail: (mail: AccountMail) => void sent.push(mail),
-            ...many,
-          },
-          mailLogin: true,
-        } as unknown as AuthnOptions)
-        scope.get('/settled', () => scope.authn.accounts.settled())
-      },
-      { prefix },
-    )
-  }
-  await app.ready()
-  const { post, send } = clientOver(app)
+  const { limits } = many
+  const { asked, send } = await mailRegistrations(t, { one: limits, two: limits, three: limits })
+  const names = ['one', 'two', 'three']
   let rejected = 0
   for (let turn = 0; turn < 12; turn += 1) {
-    const path = String(paths[turn % 3])
-    const { token } = bodyOf(await post(`${path}/login/mail`, { email: alice }))
-    await app.inject({ url: `${path}/settled` })
-    const { code } = sent.at(-1) as LogInMail
+    const name = String(names[turn % 3])
+    const { token, mail } = await asked(name)
+    const finish = (code = '') => send(`/${name}/login/mail/finish`, { token, code })
     for (let by = 1; by <= 4; by += 1)
-      rejected += Number(
-        (await send(`${path}/login/mail/finish`, { token, code: otherCode(code, by) })) === wrong,
-      )
-    const right = await send(`${path}/login/mail/finish`, { token, code })
+      rejected += Number((await finish(otherCode(String(mail?.code), by))) === wrong)
+    const right = await finish(mail?.code)
     if (right !== '200 tokens') {
       t.equal(right, wrong)
       break

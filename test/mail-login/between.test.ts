@@ -2,13 +2,18 @@
 import http2 from 'node:http2'
 import t from 'tap'
 import { channels } from '../../lib/index.js'
-import { memorySessions, type SessionStoreFactory } from '../../lib/sessions/index.js'
+import {
+  memorySessions,
+  type SessionStore,
+  type SessionStoreFactory,
+} from '../../lib/sessions/index.js'
 import { mailLoginWith } from '../../lib/testing/index.js'
 import { accountsApp, jarOf } from '../helpers/accounts.js'
 import { sessionOf } from '../helpers/client.js'
 import { clockOf } from '../helpers/clock.js'
 import { listen } from '../helpers/flows.js'
 import { alice, expired, mailApp, mailRegistrations } from '../helpers/mail-login.js'
+import { storeWith } from '../helpers/sessions.js'
 import { usersApp } from '../helpers/users-app.js'
 
 const cookies = { cookies: true } as const
@@ -41,13 +46,32 @@ t.test('of a double click, one is logged in, and the session before it has ended
 })
 
 t.test('simultaneous logins by e-mail leave no session too many', async (t) => {
+  let isHeld = false
+  const waiting: (() => void)[] = []
+  const both = async (): Promise<void> => {
+    await new Promise<void>((resolve) => {
+      waiting.push(resolve)
+      if (waiting.length === 2) for (const go of waiting.splice(0)) go()
+    })
+  }
+  const store = storeWith(
+    ({ find }) => ({
+      async find(handle) {
+        const found = await find(handle)
+        if (isHeld) await both()
+        return found
+      },
+    }),
+    memorySessions(),
+  )
   const { asked, post, app, me } = await mailApp(t, true, {
     ...cookies,
-    sessions: { maxPerUser: 1 },
+    sessions: { store, maxPerUser: 1 },
   })
   const tokenOf = async () => ({ token: (await asked()).mail.token })
   const jar = jarOf(await post('/login/mail/finish', await tokenOf()))
-  const bodies = [await tokenOf(), await tokenOf(), await tokenOf()]
+  const bodies = [await tokenOf(), await tokenOf()]
+  isHeld = true
   const all = await Promise.all(bodies.map((body) => post('/login/mail/finish', body, jar)))
   t.equal((await app.authn.sessions.list(1)).length, 1)
   const inside = await Promise.all(all.map((response) => me(jarOf(response))))
@@ -55,19 +79,14 @@ t.test('simultaneous logins by e-mail leave no session too many', async (t) => {
 })
 
 t.test('a store that fails after the session has begun does not cost the e-mail', async (t) => {
-  const store = memorySessions()
   let isAway = false
-  const failing: SessionStoreFactory = {
-    ...store,
-    open(name) {
-      const opened = store.open(name)
-      return {
-        ...opened,
-        swap: async (given) => (isAway ? Promise.reject(new Error('away')) : opened.swap(given)),
-      }
-    },
-  }
-  const { asked, post, me } = await mailApp(t, true, { ...cookies, sessions: { store: failing } })
+  const store = storeWith(
+    ({ swap }) => ({
+      swap: async (given) => (isAway ? Promise.reject(new Error('away')) : swap(given)),
+    }),
+    memorySessions(),
+  )
+  const { asked, post, me } = await mailApp(t, true, { ...cookies, sessions: { store } })
   const jar = jarOf(await post('/login/mail/finish', { token: (await asked()).mail.token }))
   const { token } = (await asked()).mail
   isAway = true

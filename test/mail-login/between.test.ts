@@ -2,11 +2,7 @@
 import http2 from 'node:http2'
 import t from 'tap'
 import { channels } from '../../lib/index.js'
-import {
-  memorySessions,
-  type SessionStore,
-  type SessionStoreFactory,
-} from '../../lib/sessions/index.js'
+import { memorySessions } from '../../lib/sessions/index.js'
 import { mailLoginWith } from '../../lib/testing/index.js'
 import { accountsApp, jarOf } from '../helpers/accounts.js'
 import { sessionOf } from '../helpers/client.js'

@@ -50,7 +50,7 @@ export function checkTokens<Body extends Readonly<Record<string, unknown>>>(
   // Some report errors with the status 200, others without `error`. That of Facebook is an object, also for a wrong secret
   // (facebookarchive/php-graph-sdk#538).
   const isOfCode = status === 400 || status === 401 || (status === 200 && error)
-  if (isOfCode || (status < 500 && error === 'invalid_grant'))
+  if (isOfCode || error === 'invalid_grant')
     throw invalid(
       `the token endpoint has rejected the code${isPlain(error) ? ', or clientSecret' : ''}`,
     )

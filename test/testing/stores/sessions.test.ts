@@ -23,6 +23,13 @@ fault('an idle time that is ignored', /idle time/, (store) => ({
 fault('a lifetime without end', /end of its lifetime/, (store) => ({
   create: (given) => store.create({ ...given, lifetime: 1000 }),
 }))
+for (const [limit, caseName] of [
+  ['idle', /idle time/],
+  ['lifetime', /end of its lifetime/],
+] as const)
+  fault(`a session whose ${limit} has passed when it begins`, caseName, (store) => ({
+    create: (given) => store.create({ ...given, [limit]: 0 }),
+  }))
 fault('digests in what is found', /is found, as it was given/, (store) => ({
   async find(handle) {
     const { session, now } = await store.find(handle)
